@@ -42,7 +42,7 @@ struct pair {
     uint64_t words;
 };
 
-/* Where the bytes come from and where they go to, if they are copied. */
+/* Where the bytes come from and where they go to; NULL: they are not copied. */
 struct run {
     const unsigned char *from;
     unsigned char *to;
@@ -161,18 +161,7 @@ INLINE size_t vectors_sse2(struct pair *pair, struct run run, size_t at, size_t 
     add_lanes16(pair, &lanes);
     return at;
 }
-#else
-INLINE size_t vectors_sse2(struct pair *pair, struct run run, size_t at, size_t bytes, bool copying)
-{
-    (void) pair;
-    (void) run;
-    (void) bytes;
-    (void) copying;
-    return at;
-}
-#endif
 
-#if defined(__x86_64__)
 #define AVX2 __attribute__((target("avx2")))
 
 /* The same of lanes that are twice as many. */
@@ -255,28 +244,12 @@ AVX2 static struct pair large_avx2(const struct run *run, size_t bytes)
 {
     struct pair pair = {0};
 
-    run_avx2(&pair, *run, bytes, false);
+    if (run->to != NULL) {
+        run_avx2(&pair, *run, bytes, true);
+    } else {
+        run_avx2(&pair, *run, bytes, false);
+    }
     return pair;
-}
-
-AVX2 static struct pair large_avx2_copied(const struct run *run, size_t bytes)
-{
-    struct pair pair = {0};
-
-    run_avx2(&pair, *run, bytes, true);
-    return pair;
-}
-#else
-static struct pair large_avx2(const struct run *run, size_t bytes)
-{
-    (void) run;
-    (void) bytes;
-    return (struct pair){0};
-}
-
-static struct pair large_avx2_copied(const struct run *run, size_t bytes)
-{
-    return large_avx2(run, bytes);
 }
 #endif
 
@@ -286,8 +259,9 @@ INLINE void add_run(enum rbuf_checksum_path path, struct pair *pair, struct run 
 {
     size_t at = 0;
 
+#if defined(__x86_64__)
     if (path == RBUF_CHECKSUM_AVX2 && bytes >= LARGE_BYTES) {
-        const struct pair more = copying ? large_avx2_copied(&run, bytes) : large_avx2(&run, bytes);
+        const struct pair more = large_avx2(&run, bytes);
 
         pair->products += more.products;
         pair->words ^= more.words;
@@ -296,6 +270,9 @@ INLINE void add_run(enum rbuf_checksum_path path, struct pair *pair, struct run 
     if (path != RBUF_CHECKSUM_PORTABLE) {
         at = vectors_sse2(pair, run, at, bytes, copying);
     }
+#else
+    (void) path;
+#endif
     words_portable(pair, run, at, bytes, copying);
 }
 
@@ -315,13 +292,12 @@ INLINE uint64_t horner(uint64_t value, uint64_t next)
     return sum == PRIME ? 0 : sum;
 }
 
-/* A segment is complete. */
-static void end_segment(struct rbuf_checksum_state *state)
+/* The polynomial of the segments that are complete, with one more. */
+INLINE uint64_t add_segment(uint64_t segments, const struct pair *pair)
 {
-    wide sum = times(segment_factor, state->products) + times(segment_factor + 2, state->words);
+    wide sum = times(segment_factor, pair->products) + times(segment_factor + 2, pair->words);
 
-    state->segments = horner(state->segments, (uint64_t) (sum >> 68));
-    state->products = state->words = 0;
+    return horner(segments, (uint64_t) (sum >> 68));
 }
 
 /* The highest 40 bits of a sum of 128; `segments` is 0 where none is complete. */
@@ -336,59 +312,23 @@ INLINE uint64_t end(const struct pair *pair, uint64_t segments, uint64_t bytes)
     return high >> (64 - RBUF_CHECKSUM_BITS);
 }
 
-/* Adds any number of bytes; where they are not the last, a multiple of 8. */
-INLINE void add(enum rbuf_checksum_path path, struct rbuf_checksum_state *state, void *to,
-                const void *from, size_t bytes, bool copying)
-{
-    struct run run = {.from = from, .to = to};
-
-    while (bytes > 0) {
-        const size_t begin = state->bytes % SEGMENT_BYTES;
-        const size_t now = bytes < SEGMENT_BYTES - begin ? bytes : SEGMENT_BYTES - begin;
-        struct pair pair = {.products = state->products, .words = state->words};
-
-        run.key = (const unsigned char *) segment_key + begin;
-        add_run(path, &pair, run, now, copying);
-        state->products = pair.products;
-        state->words = pair.words;
-        state->bytes += now;
-        if (begin + now == SEGMENT_BYTES) {
-            end_segment(state);
-        }
-        run.from += now;
-        run.to = copying ? run.to + now : NULL;
-        bytes -= now;
-    }
-}
-
-void rbuf_checksum_begin(struct rbuf_checksum_state *state)
-{
-    *state = (struct rbuf_checksum_state){0};
-}
-
-uint64_t rbuf_checksum_end(const struct rbuf_checksum_state *state)
-{
-    const struct pair pair = {.products = state->products, .words = state->words};
-
-    return end(&pair, state->segments, state->bytes);
-}
-
-/* In one. What fits in a segment needs neither a state nor a polynomial. */
 INLINE uint64_t whole(enum rbuf_checksum_path path, void *to, const void *from, size_t bytes,
                       bool copying)
 {
-    if (bytes < SEGMENT_BYTES) {
-        const struct run run = {.from = from, .to = to, .key = (const unsigned char *) segment_key};
-        struct pair pair = {0};
+    struct run run = {.from = from, .to = to, .key = (const unsigned char *) segment_key};
+    struct pair pair = {0};
+    uint64_t segments = 0;
+    size_t left = bytes;
 
-        add_run(path, &pair, run, bytes, copying);
-        return end(&pair, 0, bytes);
-    } else {
-        struct rbuf_checksum_state state = {0};
-
-        add(path, &state, to, from, bytes, copying);
-        return rbuf_checksum_end(&state);
+    for (; left >= SEGMENT_BYTES; left -= SEGMENT_BYTES) {
+        add_run(path, &pair, run, SEGMENT_BYTES, copying);
+        segments = add_segment(segments, &pair);
+        pair = (struct pair){0};
+        run.from += SEGMENT_BYTES;
+        run.to = copying ? run.to + SEGMENT_BYTES : NULL;
     }
+    add_run(path, &pair, run, left, copying);
+    return end(&pair, segments, bytes);
 }
 
 #if defined(__x86_64__)
@@ -467,19 +407,6 @@ uint64_t rbuf_checksum(const void *data, size_t bytes)
 uint64_t rbuf_copy_checksum(void *to, const void *from, size_t bytes)
 {
     return choose(to, from, bytes, true);
-}
-
-void rbuf_checksum_add(struct rbuf_checksum_state *state, const void *data, size_t bytes)
-{
-#if defined(__x86_64__)
-    if (bytes >= LARGE_BYTES && __builtin_cpu_supports("avx2")) {
-        add(RBUF_CHECKSUM_AVX2, state, NULL, data, bytes, false);
-    } else {
-        add(RBUF_CHECKSUM_SSE2, state, NULL, data, bytes, false);
-    }
-#else
-    add(RBUF_CHECKSUM_PORTABLE, state, NULL, data, bytes, false);
-#endif
 }
 
 bool rbuf_checksum_has(enum rbuf_checksum_path path)
