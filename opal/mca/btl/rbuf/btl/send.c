@@ -129,11 +129,11 @@ void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int st
         frag->state = MCA_BTL_RBUF_FRAG_USER;
     }
     if (!detached && !mca_btl_rbuf_is_finalized(module)) {
-        frag->base.des_cbfunc(&module->super, am->peer->user, &frag->base,
+        frag->base.des_cbfunc(&module->super, am->work.peer->user, &frag->base,
                               status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
     }
     if (detached) {
-        mca_btl_base_endpoint_t *endpoint = am->peer->user;
+        mca_btl_base_endpoint_t *endpoint = am->work.peer->user;
 
         atomic_fetch_sub_explicit(&endpoint->detached, 1, memory_order_relaxed);
     }

@@ -15,7 +15,6 @@
 
 #include "core/base/fill.h"
 #include "core/eager/channel.h"
-#include "core/onesided/copied_put.h"
 #include "core/onesided/get.h"
 #include "core/rendezvous/grant.h"
 #include "core/eager/polling_set.h"
@@ -214,54 +213,16 @@ int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns)
     return now_ns >= core->chores_due_ns ? done + progress_chores(core, done == 0) : done;
 }
 
-void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int status)
+void rbuf_core_completed(struct rbuf_work *work, int status)
 {
-    struct rbuf_peer *peer = NULL;
+    struct rbuf_peer *peer = work->peer;
 
-    switch (work->kind) {
-    case RBUF_WORK_MARKER:
+    if (work->completed == NULL) {
         return;
-    case RBUF_WORK_CHUNK:
-        peer = rbuf_sender_chunk_completed(core, work);
-        break;
-    case RBUF_WORK_EARLY:
-        peer = rbuf_early_out_completed(work);
-        break;
-    case RBUF_WORK_COPIED:
-        peer = rbuf_copied_put_chunk_completed(work, status);
-        break;
-    case RBUF_WORK_READ:
-        peer = rbuf_get_chunk_completed(work, status);
-        break;
-    case RBUF_WORK_SEND: {
-        struct rbuf_am *am =
-            (struct rbuf_am *) (void *) ((char *) work - offsetof(struct rbuf_am, work));
-
-        peer = am->peer;
-        if (status != 0) {
-            rbuf_peer_fail(peer, status); /* first, as it says itself */
-        }
-        rbuf_channel_sent(am, status);
-        break;
     }
-    case RBUF_WORK_RMA: {
-        struct rbuf_rma *rma =
-            (struct rbuf_rma *) (void *) ((char *) work - offsetof(struct rbuf_rma, work));
-
-        peer = rma->peer;
-        rbuf_rma_completed(rma, status);
-        break;
-    }
-    case RBUF_WORK_PROBE:
-        peer = (struct rbuf_peer *) (void *) ((char *) work - offsetof(struct rbuf_peer, probe));
-        peer->probe_state = RBUF_PROBE_IDLE;
-        break;
-    case RBUF_WORK_WORD:
-        peer = rbuf_words_written(work);
-        break;
-    }
-    peer->in_flight--;
     if (status != 0) {
-        rbuf_peer_fail(peer, status);
+        rbuf_peer_fail(peer, status); /* first, as it says itself */
     }
+    work->completed(work, status);
+    peer->in_flight--;
 }

@@ -87,7 +87,7 @@ void rbuf_core_grow(struct rbuf_core *core, struct rbuf_arena *arena, uint32_t l
  * Returns the number of things done, 0 when there was nothing to do. */
 int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns);
 
-/* A work came back; status 0 or a negative errno. */
-void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int status);
+/* A work came back; status 0 or a negative errno. A peer whose work failed fails. */
+void rbuf_core_completed(struct rbuf_work *work, int status);
 
 #endif

@@ -48,6 +48,12 @@ static uint32_t peer_index(struct rbuf_core *core)
     return index;
 }
 
+static void probed(struct rbuf_work *work, int status)
+{
+    (void) status;
+    work->peer->probe_state = RBUF_PROBE_IDLE;
+}
+
 int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *user,
                   struct rbuf_peer **peer)
 {
@@ -66,7 +72,7 @@ int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *us
     added->user = user;
     added->index = index;
     added->mailbox = mailbox;
-    added->probe.kind = RBUF_WORK_PROBE;
+    added->probe = (struct rbuf_work){.completed = probed, .peer = added};
     rbuf_credit_open(added);
     for (int id = 0; id < RBUF_CHANNELS; id++) {
         TAILQ_INIT(&added->queued[id]);

@@ -69,7 +69,7 @@ static bool bounce(struct rbuf_peer *peer, struct rbuf_am *am, struct rbuf_fab_p
 static void unbounce(struct rbuf_am *am)
 {
     if (own(am)->bounce != NULL) {
-        rbuf_bounce_give(&am->peer->core->bounces, own(am)->bounce);
+        rbuf_bounce_give(&am->work.peer->core->bounces, own(am)->bounce);
         own(am)->bounce = NULL;
     }
 }
@@ -135,14 +135,19 @@ static void finish(struct rbuf_am *am, int status)
 {
     am->state = RBUF_AM_IDLE;
     if (is_users(am)) {
-        rbuf_core_raise(am->peer->core, RBUF_EVENT_SENT, am->peer, am, status);
+        rbuf_core_raise(am->work.peer->core, RBUF_EVENT_SENT, am->work.peer, am, status);
         return;
     }
     if (returns_ring(am) && status == 0) {
-        rbuf_ring_out_handed_back(am->peer);
+        rbuf_ring_out_handed_back(am->work.peer);
     }
     unbounce(am);
     free(own(am));
+}
+
+static void sent(struct rbuf_work *work, int status)
+{
+    finish((struct rbuf_am *) (void *) ((char *) work - offsetof(struct rbuf_am, work)), status);
 }
 
 /* True of what lets data move, which does not wait behind what asks for that. An EARLY of the bulk
@@ -197,8 +202,8 @@ static struct rbuf_am *first_behind(const struct rbuf_peer *peer, const struct r
 static inline __attribute__((always_inline)) enum rbuf_am_state
 enqueue_before(struct rbuf_peer *peer, struct rbuf_am *am, struct rbuf_am *behind)
 {
-    am->peer = peer;
-    am->work.kind = RBUF_WORK_SEND;
+    am->work.peer = peer;
+    am->work.completed = sent;
     if (peer->state == RBUF_PEER_FAILED) {
         am->state = RBUF_AM_QUEUED;
         finish(am, -ECONNRESET);
@@ -332,8 +337,8 @@ static bool gather_by_send(struct rbuf_peer *peer, struct rbuf_am *am,
 
 bool rbuf_am_gather(struct rbuf_peer *peer, struct rbuf_am *am, const struct rbuf_fab_piece *data)
 {
-    am->peer = peer;
-    am->work.kind = RBUF_WORK_SEND;
+    am->work.peer = peer;
+    am->work.completed = sent;
     am->kind = RBUF_MESSAGE_USER;
     if (!may_go(peer, RBUF_CONTROL)) {
         return false;
@@ -391,11 +396,6 @@ void rbuf_channel_send_own_by(struct rbuf_peer *peer, enum rbuf_channel_id chann
                               uint32_t bytes)
 {
     send_own(peer, channel, kind, 0, argument, payload, bytes);
-}
-
-void rbuf_channel_sent(struct rbuf_am *am, int status)
-{
-    finish(am, status);
 }
 
 int rbuf_channel_progress(struct rbuf_peer *peer)

@@ -37,8 +37,7 @@ struct rbuf_am {
 
     uint8_t kind; /* core's, like everything below */
     enum rbuf_am_state state;
-    struct rbuf_peer *peer;
-    struct rbuf_work work;
+    struct rbuf_work work; /* its peer's, also before it is posted */
     TAILQ_ENTRY(rbuf_am) link;
 };
 
@@ -95,7 +94,6 @@ static inline bool rbuf_am_end_long(struct rbuf_peer *peer, uint8_t tag, uint32_
 int rbuf_channel_progress(struct rbuf_peer *peer);
 bool rbuf_channel_idle(const struct rbuf_peer *peer);
 void rbuf_channel_fail(struct rbuf_peer *peer, int status);
-void rbuf_channel_sent(struct rbuf_am *am, int status);
 
 /* Sends a copy of `payload`, which has to fit into a request or a bounce buffer. `lease` is for the
  * kinds that have one. */

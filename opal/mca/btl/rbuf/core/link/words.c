@@ -14,11 +14,27 @@ static_assert(sizeof(struct rbuf_mailbox) / sizeof(uint64_t) <=
                   sizeof(((struct rbuf_words *) NULL)->under_way) * 8,
               "there is a bit for each word of a mailbox");
 
+/* A write that was waited for is back: it may be repeated. */
+static void written(struct rbuf_work *work, int status)
+{
+    struct rbuf_word_write *write =
+        (struct rbuf_word_write *) (void *) ((char *) work -
+                                             offsetof(struct rbuf_word_write, work));
+    struct rbuf_peer *peer = work->peer;
+
+    (void) status;
+    if (write->bounce != NULL) {
+        rbuf_bounce_give(&peer->core->bounces, write->bounce);
+    }
+    peer->words.under_way[write->place / 64] &= ~(1ull << write->place % 64);
+    SLIST_INSERT_HEAD(&peer->core->word_writes.free, write, link);
+}
+
 void rbuf_words_open(struct rbuf_word_writes *writes)
 {
     SLIST_INIT(&writes->free);
     for (unsigned i = 0; i < RBUF_WORDS_UNDER_WAY; i++) {
-        writes->all[i].work.kind = RBUF_WORK_WORD;
+        writes->all[i].work.completed = written;
         SLIST_INSERT_HEAD(&writes->free, &writes->all[i], link);
     }
 }
@@ -74,25 +90,10 @@ enum rbuf_fab_status rbuf_words_write(struct rbuf_peer *peer, unsigned place, ui
                      : write_bounced(peer, place, value, write);
     if (status == RBUF_FAB_OK) {
         SLIST_REMOVE_HEAD(&writes->free, link);
-        write->peer = peer;
+        write->work.peer = peer;
         write->place = place;
         *under_way |= bit;
         peer->in_flight++;
     }
     return status;
-}
-
-struct rbuf_peer *rbuf_words_written(struct rbuf_work *work)
-{
-    struct rbuf_word_write *write =
-        (struct rbuf_word_write *) (void *) ((char *) work -
-                                             offsetof(struct rbuf_word_write, work));
-    struct rbuf_peer *peer = write->peer;
-
-    if (write->bounce != NULL) {
-        rbuf_bounce_give(&peer->core->bounces, write->bounce);
-    }
-    peer->words.under_way[write->place / 64] &= ~(1ull << write->place % 64);
-    SLIST_INSERT_HEAD(&peer->core->word_writes.free, write, link);
-    return peer;
 }

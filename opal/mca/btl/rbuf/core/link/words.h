@@ -45,7 +45,4 @@ static inline unsigned rbuf_words_early(void)
 /* Writes a word into the peer's mailbox. AGAIN: nothing was posted, for now. */
 enum rbuf_fab_status rbuf_words_write(struct rbuf_peer *peer, unsigned place, uint64_t value);
 
-/* A write that was waited for is back, and may be repeated: the peer that it was for. */
-struct rbuf_peer *rbuf_words_written(struct rbuf_work *work);
-
 #endif

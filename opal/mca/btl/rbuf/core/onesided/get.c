@@ -31,6 +31,25 @@ static const struct rbuf_schedule *schedule_of(const struct rbuf_get *get)
 
 /* ---- reading ---- */
 
+/* Of a chunk that was read, or was to be. */
+static void give_back(struct rbuf_tx_chunk *chunk)
+{
+    rbuf_copies_back(&chunk->work.peer->copied_gets, chunk->shape.bytes);
+    rbuf_tx_chunk_free(chunk->work.peer->core, chunk);
+}
+
+static void chunk_completed(struct rbuf_work *work, int status)
+{
+    struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_of(work);
+
+    work->peer->reads--;
+    if (status != 0 || rbuf_peer_is_lost(work->peer)) { /* its get is the failing's, or has ended */
+        give_back(chunk);
+    } else {
+        STAILQ_INSERT_TAIL(&chunk->get->landed, chunk, link);
+    }
+}
+
 /* True if the next chunk may be under way besides those that are. */
 static bool window_open(const struct rbuf_get *get)
 {
@@ -53,7 +72,7 @@ static enum rbuf_fab_status post(struct rbuf_get *get, struct rbuf_tx_chunk *chu
     unsigned posted;
 
     chunk->get = get;
-    chunk->work.kind = RBUF_WORK_READ;
+    chunk->work.completed = chunk_completed;
     return rbuf_fab_post_list(get->peer->queue[RBUF_BULK], &read, 1, &posted);
 }
 
@@ -101,13 +120,6 @@ static enum ask ask(struct rbuf_get *get)
 }
 
 /* ---- copying ---- */
-
-/* Of a chunk that was read, or was to be. */
-static void give_back(struct rbuf_tx_chunk *chunk)
-{
-    rbuf_copies_back(&chunk->peer->copied_gets, chunk->shape.bytes);
-    rbuf_tx_chunk_free(chunk->peer->core, chunk);
-}
 
 /* Copies some of the oldest chunk; true if all of it is copied. */
 static bool copy_some(struct rbuf_get *get, struct rbuf_tx_chunk *chunk, uint64_t *budget)
@@ -200,20 +212,6 @@ int rbuf_get_progress(struct rbuf_peer *peer, uint64_t *budget)
         }
     }
     return done + (*budget < before);
-}
-
-struct rbuf_peer *rbuf_get_chunk_completed(struct rbuf_work *work, int status)
-{
-    struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_of(work);
-    struct rbuf_peer *peer = chunk->peer;
-
-    peer->reads--;
-    if (status != 0 || rbuf_peer_is_lost(peer)) { /* its get is the failing's, or has ended */
-        give_back(chunk);
-        return peer;
-    }
-    STAILQ_INSERT_TAIL(&chunk->get->landed, chunk, link);
-    return peer;
 }
 
 /* ---- begin and end ---- */

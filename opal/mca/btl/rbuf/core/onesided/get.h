@@ -60,7 +60,6 @@ void rbuf_get_start(struct rbuf_peer *peer, struct rbuf_get *get);
 
 /* Copies at most *budget bytes and takes them off it. */
 int rbuf_get_progress(struct rbuf_peer *peer, uint64_t *budget);
-struct rbuf_peer *rbuf_get_chunk_completed(struct rbuf_work *work, int status);
 void rbuf_get_fail(struct rbuf_peer *peer, int status);
 
 #endif

@@ -44,7 +44,6 @@ struct rbuf_rma {
                       a piece is under way */
     uint64_t span; /* bytes of its request: its own, and those of `with` */
     struct rbuf_rma_list with; /* neighbours that are merged into it */
-    struct rbuf_peer *peer;
     struct rbuf_work work;
     TAILQ_ENTRY(rbuf_rma) link;
 };
@@ -62,7 +61,6 @@ void rbuf_rma_release(struct rbuf_peer *peer);
 
 /* For core's own files. */
 int rbuf_rma_progress(struct rbuf_peer *peer);
-void rbuf_rma_completed(struct rbuf_rma *rma, int status);
 void rbuf_rma_fail(struct rbuf_peer *peer, int status);
 
 #endif

@@ -129,18 +129,18 @@ void rbuf_early_out_recalled(struct rbuf_peer *peer)
     give_back(peer);
 }
 
-struct rbuf_peer *rbuf_early_out_completed(struct rbuf_work *work)
+static void chunk_completed(struct rbuf_work *work, int status)
 {
     struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_of(work);
-    struct rbuf_peer *peer = chunk->peer;
+    struct rbuf_peer *peer = work->peer;
 
+    (void) status;
     chunk->early->in_flight--;
     peer->early_out->in_flight--;
     if (peer->state == RBUF_PEER_CONNECTED) {
         give_back(peer);
     }
     rbuf_tx_chunk_free(peer->core, chunk);
-    return peer;
 }
 
 void rbuf_early_out_remove(struct rbuf_peer *peer)
@@ -364,7 +364,7 @@ static bool chunk_posted(struct rbuf_peer *peer, struct rbuf_early_data *data,
         }
         return false;
     }
-    chunk->work.kind = RBUF_WORK_EARLY;
+    chunk->work.completed = chunk_completed;
     chunk->early = data;
     data->in_flight++;
     peer->early_out->in_flight++;

@@ -200,14 +200,6 @@ void rbuf_sender_begin(struct rbuf_peer *peer, struct rbuf_put *put)
     }
 }
 
-struct rbuf_peer *rbuf_sender_chunk_completed(struct rbuf_core *core, struct rbuf_work *work)
-{
-    struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_of(work);
-
-    rbuf_tx_chunk_free(core, chunk);
-    return chunk->peer;
-}
-
 static void fail_list(struct rbuf_core *core, struct rbuf_put_list *list, int status)
 {
     struct rbuf_put *put;

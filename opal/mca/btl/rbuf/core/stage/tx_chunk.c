@@ -26,6 +26,12 @@ void rbuf_tx_chunk_free(struct rbuf_core *core, struct rbuf_tx_chunk *chunk)
     STAILQ_INSERT_HEAD(&core->chunks_free, chunk, link);
 }
 
+static void completed(struct rbuf_work *work, int status)
+{
+    (void) status;
+    rbuf_tx_chunk_free(work->peer->core, rbuf_tx_chunk_of(work));
+}
+
 struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
                                          const struct rbuf_schedule *schedule,
                                          const struct rbuf_chunk *shape)
@@ -46,8 +52,7 @@ struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
         return NULL;
     }
     STAILQ_REMOVE_HEAD(&core->chunks_free, link);
-    *chunk = (struct rbuf_tx_chunk){.work = {.kind = RBUF_WORK_CHUNK},
-                                    .peer = peer,
+    *chunk = (struct rbuf_tx_chunk){.work = {.completed = completed, .peer = peer},
                                     .shape = *shape,
                                     .arena_first = first,
                                     .arena_blocks = blocks};
@@ -63,7 +68,7 @@ void rbuf_tx_chunk_fill(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule 
                         enum rbuf_proof proof, uint64_t flag, const unsigned char *source,
                         uint64_t *budget)
 {
-    unsigned char *base = rbuf_arena_block(&chunk->peer->core->send_arena, chunk->arena_first);
+    unsigned char *base = rbuf_arena_block(&chunk->work.peer->core->send_arena, chunk->arena_first);
     uint32_t payload = rbuf_block_payload(schedule);
 
     chunk->proof = proof;
@@ -90,7 +95,7 @@ void rbuf_tx_chunk_fill(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule 
 void rbuf_tx_chunk_fill_dense(struct rbuf_tx_chunk *chunk, const unsigned char *source,
                               uint64_t *budget)
 {
-    const struct rbuf_arena *arena = &chunk->peer->core->send_arena;
+    const struct rbuf_arena *arena = &chunk->work.peer->core->send_arena;
     unsigned char *base = rbuf_arena_block(arena, chunk->arena_first);
 
     while (*budget > 0 && chunk->filled < chunk->shape.bytes) {
@@ -108,7 +113,7 @@ void rbuf_tx_chunk_fill_dense(struct rbuf_tx_chunk *chunk, const unsigned char *
 void rbuf_tx_chunk_stamp(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
                          uint64_t flag)
 {
-    unsigned char *base = rbuf_arena_block(&chunk->peer->core->send_arena, chunk->arena_first);
+    unsigned char *base = rbuf_arena_block(&chunk->work.peer->core->send_arena, chunk->arena_first);
 
     if (chunk->proof == RBUF_PROOF_CHECKSUM) {
         return;
@@ -123,11 +128,11 @@ enum rbuf_fab_status rbuf_tx_chunk_write(struct rbuf_tx_chunk *chunk,
                                          const struct rbuf_schedule *schedule, uint64_t first_block,
                                          uint32_t rkey)
 {
-    struct rbuf_arena *arena = &chunk->peer->core->send_arena;
+    struct rbuf_arena *arena = &chunk->work.peer->core->send_arena;
     uint32_t lead = rbuf_chunk_lead(schedule, &chunk->shape);
 
     return rbuf_fab_write(
-        chunk->peer->queue[RBUF_BULK], rbuf_arena_block(arena, chunk->arena_first) + lead,
+        chunk->work.peer->queue[RBUF_BULK], rbuf_arena_block(arena, chunk->arena_first) + lead,
         rbuf_arena_lkey(arena, chunk->arena_first), rbuf_chunk_wire_bytes(schedule, &chunk->shape),
         first_block + lead, rkey, &chunk->work);
 }
@@ -137,7 +142,7 @@ enum rbuf_fab_status rbuf_tx_chunk_write_announced(struct rbuf_tx_chunk *chunk,
                                                    uint64_t first_block, uint32_t rkey,
                                                    uint32_t immediate)
 {
-    struct rbuf_peer *peer = chunk->peer;
+    struct rbuf_peer *peer = chunk->work.peer;
     struct rbuf_arena *arena = &peer->core->send_arena;
     struct rbuf_fab_queue *queue = peer->queue[RBUF_BULK];
     uint32_t lead = rbuf_chunk_lead(schedule, &chunk->shape);

@@ -11,11 +11,10 @@
 
 struct rbuf_tx_chunk {
     struct rbuf_work work; /* first: a work that came back is its chunk */
-    struct rbuf_peer *peer;
-    union { /* whose it is, by the kind of its work; CHUNK: a lane's, and nobody's any more */
-        struct rbuf_early_data *early; /* EARLY */
-        struct rbuf_put *put;          /* COPIED: if the peer has not failed */
-        struct rbuf_get *get;          /* READ: likewise */
+    union { /* whose it is, as who has set the work's `completed` knows; a lane's: nobody's */
+        struct rbuf_early_data *early;
+        struct rbuf_put *put; /* copied: if the peer has not failed */
+        struct rbuf_get *get; /* likewise */
     };
     struct rbuf_chunk shape;
     enum rbuf_proof proof; /* of its blocks */
@@ -30,7 +29,8 @@ struct rbuf_tx_chunk {
 uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_schedule *schedule,
                               uint32_t blocks);
 
-/* A chunk whose work is a CHUNK. NULL when there is no staging (or no memory) for the shape now. */
+/* A chunk that is free when its work comes back. NULL when there is no staging (or no memory) for
+ * the shape now. */
 struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
                                          const struct rbuf_schedule *schedule,
                                          const struct rbuf_chunk *shape);
