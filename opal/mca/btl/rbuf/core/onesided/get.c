@@ -13,8 +13,9 @@
 
 static void become(struct rbuf_get *get, enum rbuf_get_state state)
 {
-    rbuf_trace("get", get->peer->index, get->remote, rbuf_get_state_name(get->state),
-               rbuf_get_state_name(state));
+    static const char *const names[] = {RBUF_GET_STATES(RBUF_STATE_NAME)};
+
+    rbuf_trace("get", get->peer->index, get->remote, names[get->state], names[state]);
     get->state = state;
 }
 

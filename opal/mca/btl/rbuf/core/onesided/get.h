@@ -31,13 +31,6 @@
 
 enum rbuf_get_state { RBUF_GET_STATES(RBUF_STATE) };
 
-static inline const char *rbuf_get_state_name(enum rbuf_get_state state)
-{
-    static const char *const names[] = {RBUF_GET_STATES(RBUF_STATE_NAME)};
-
-    return names[state];
-}
-
 /* The user sets everything down to `rkey`, and owns it again with its RBUF_EVENT_GET. */
 struct rbuf_get {
     unsigned char *target;

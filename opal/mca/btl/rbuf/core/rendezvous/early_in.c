@@ -18,8 +18,9 @@
 static void become(const struct rbuf_peer *peer, struct rbuf_early_slot *slot,
                    enum rbuf_early_slot_state state)
 {
-    rbuf_trace("slot", peer->index, slot->seq, rbuf_early_slot_state_name(slot->state),
-               rbuf_early_slot_state_name(state));
+    static const char *const names[] = {RBUF_EARLY_SLOT_STATES(RBUF_STATE_NAME)};
+
+    rbuf_trace("slot", peer->index, slot->seq, names[slot->state], names[state]);
     slot->state = state;
 }
 

@@ -34,8 +34,9 @@ static bool is_pending(const struct rbuf_early_data *data)
 static void become(const struct rbuf_peer *peer, struct rbuf_early_data *data,
                    enum rbuf_early_state state)
 {
-    rbuf_trace("early", peer->index, data->seq, rbuf_early_state_name(data->state),
-               rbuf_early_state_name(state));
+    static const char *const names[] = {RBUF_EARLY_STATES(RBUF_STATE_NAME)};
+
+    rbuf_trace("early", peer->index, data->seq, names[data->state], names[state]);
     data->state = state;
 }
 

@@ -25,8 +25,10 @@
 
 static void become(struct rbuf_grant *grant, enum rbuf_grant_state state)
 {
-    rbuf_trace("grant", grant->peer->index, rbuf_grant_id(grant),
-               rbuf_grant_state_name(grant->state), rbuf_grant_state_name(state));
+    static const char *const names[] = {RBUF_GRANT_STATES(RBUF_STATE_NAME)};
+
+    rbuf_trace("grant", grant->peer->index, rbuf_grant_id(grant), names[grant->state],
+               names[state]);
     grant->state = state;
 }
 

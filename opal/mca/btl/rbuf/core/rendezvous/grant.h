@@ -38,13 +38,6 @@
 
 enum rbuf_grant_state { RBUF_GRANT_STATES(RBUF_STATE) };
 
-static inline const char *rbuf_grant_state_name(enum rbuf_grant_state state)
-{
-    static const char *const names[] = {RBUF_GRANT_STATES(RBUF_STATE_NAME)};
-
-    return names[state];
-}
-
 /* What a grant knows of the early data of its message. */
 enum rbuf_grant_early {
     RBUF_GRANT_EARLY_NONE,    /* there are none */

@@ -30,13 +30,6 @@
 
 enum rbuf_put_state { RBUF_PUT_STATES(RBUF_STATE) };
 
-static inline const char *rbuf_put_state_name(enum rbuf_put_state state)
-{
-    static const char *const names[] = {RBUF_PUT_STATES(RBUF_STATE_NAME)};
-
-    return names[state];
-}
-
 /* What differs between the two ways of a put. */
 struct rbuf_put_way {
     /* True if chunk `next` may be under way. */
@@ -81,8 +74,9 @@ void rbuf_put_start(struct rbuf_peer *peer, struct rbuf_put *put);
 
 static inline void rbuf_put_become(struct rbuf_put *put, enum rbuf_put_state state)
 {
-    rbuf_trace("put", put->peer->index, put->offer.id, rbuf_put_state_name(put->state),
-               rbuf_put_state_name(state));
+    static const char *const names[] = {RBUF_PUT_STATES(RBUF_STATE_NAME)};
+
+    rbuf_trace("put", put->peer->index, put->offer.id, names[put->state], names[state]);
     put->state = state;
 }
 

@@ -33,13 +33,6 @@ struct rbuf_early_options {
 
 enum rbuf_early_state { RBUF_EARLY_STATES(RBUF_STATE) };
 
-static inline const char *rbuf_early_state_name(enum rbuf_early_state state)
-{
-    static const char *const names[] = {RBUF_EARLY_STATES(RBUF_STATE_NAME)};
-
-    return names[state];
-}
-
 struct rbuf_early_data {
     enum rbuf_early_state state;
     uint32_t seq;
@@ -78,13 +71,6 @@ enum rbuf_early_in_state { RBUF_EARLY_IN_LEASED, RBUF_EARLY_IN_RECALLED, RBUF_EA
     STATE(RBUF_EARLY_SLOT_, LAST)      /* the delivery of its last fragments */
 
 enum rbuf_early_slot_state { RBUF_EARLY_SLOT_STATES(RBUF_STATE) };
-
-static inline const char *rbuf_early_slot_state_name(enum rbuf_early_slot_state state)
-{
-    static const char *const names[] = {RBUF_EARLY_SLOT_STATES(RBUF_STATE_NAME)};
-
-    return names[state];
-}
 
 struct rbuf_early_slot {
     enum rbuf_early_slot_state state;

@@ -89,13 +89,6 @@ struct rbuf_core_options {
 
 enum rbuf_peer_state { RBUF_PEER_STATES(RBUF_STATE) };
 
-static inline const char *rbuf_peer_state_name(enum rbuf_peer_state state)
-{
-    static const char *const names[] = {RBUF_PEER_STATES(RBUF_STATE_NAME)};
-
-    return names[state];
-}
-
 enum rbuf_probe_state { RBUF_PROBE_IDLE, RBUF_PROBE_POSTED };
 
 struct rbuf_peer {
@@ -240,8 +233,9 @@ static inline void rbuf_peer_wake(struct rbuf_peer *peer)
 
 static inline void rbuf_peer_become(struct rbuf_peer *peer, enum rbuf_peer_state state)
 {
-    rbuf_trace("peer", peer->index, 0, rbuf_peer_state_name(peer->state),
-               rbuf_peer_state_name(state));
+    static const char *const names[] = {RBUF_PEER_STATES(RBUF_STATE_NAME)};
+
+    rbuf_trace("peer", peer->index, 0, names[peer->state], names[state]);
     peer->state = state;
 }
 
