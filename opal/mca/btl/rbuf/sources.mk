@@ -245,7 +245,6 @@ rbuf_core_sources = \
 	%reldir%/core/base/schedule.c \
 	%reldir%/core/base/schedule.h \
 	%reldir%/core/base/send_queue.h \
-	%reldir%/core/base/states.h \
 	%reldir%/core/base/stats.h \
 	%reldir%/core/base/trace.c \
 	%reldir%/core/base/trace.h \

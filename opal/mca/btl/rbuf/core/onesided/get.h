@@ -18,8 +18,6 @@
 #ifndef RBUF_CORE_GET_H
 #define RBUF_CORE_GET_H
 
-#include "core/base/states.h"
-#include "core/base/trace.h"
 #include "core/state/state.h"
 
 /* What a copied get waits for. */

@@ -24,7 +24,6 @@
 
 #include <stdlib.h>
 
-#include "core/base/states.h"
 #include "core/state/state.h"
 
 /* What a grant waits for. */

@@ -14,8 +14,6 @@
 #ifndef RBUF_CORE_PUT_H
 #define RBUF_CORE_PUT_H
 
-#include "core/base/states.h"
-#include "core/base/trace.h"
 #include "core/state/state.h"
 
 /* What a put waits for. */

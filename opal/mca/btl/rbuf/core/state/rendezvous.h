@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "core/base/states.h"
+#include "core/base/trace.h"
 #include "core/base/wire.h"
 
 struct rbuf_peer;

@@ -20,7 +20,6 @@
 #include "core/base/arena.h"
 #include "core/base/bounce.h"
 #include "core/base/event.h"
-#include "core/base/states.h"
 #include "core/base/stats.h"
 #include "core/base/trace.h"
 #include "core/base/wire.h"
