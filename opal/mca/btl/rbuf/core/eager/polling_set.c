@@ -36,19 +36,13 @@ int rbuf_polling_set_open(struct rbuf_core *core, uint32_t limit)
     limit += limit == 0; /* what is polled begins somewhere, also if it is nothing */
     set->watch = calloc(limit, sizeof(*set->watch));
     set->rings = calloc(limit, sizeof(*set->rings));
-    if (set->watch == NULL || set->rings == NULL) {
-        rbuf_polling_set_close(core);
-        return -ENOMEM;
-    }
-    return 0;
+    return set->watch != NULL && set->rings != NULL ? 0 : -ENOMEM;
 }
 
 void rbuf_polling_set_close(struct rbuf_core *core)
 {
     free(core->set.watch);
     free(core->set.rings);
-    core->set.watch = NULL;
-    core->set.rings = NULL;
 }
 
 /* ---- places ---- */
