@@ -184,17 +184,9 @@ bool rbuf_peer_unused(const struct rbuf_peer *peer)
 /* An empty write, which the peer's adapter answers whatever its software does. */
 static bool probe(struct rbuf_peer *peer, enum rbuf_channel_id id)
 {
-    enum rbuf_fab_status status;
-
-    if (peer->probe_state == RBUF_PROBE_POSTED) {
-        return false;
-    }
-    status = rbuf_fab_write(peer->queue[id], NULL, 0, 0, peer->their_mailbox,
-                            peer->their_mailbox_rkey, &peer->probe);
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    if (status != RBUF_FAB_OK) {
+    if (peer->probe_state == RBUF_PROBE_POSTED ||
+        !rbuf_peer_posted(peer, rbuf_fab_write(peer->queue[id], NULL, 0, 0, peer->their_mailbox,
+                                               peer->their_mailbox_rkey, &peer->probe))) {
         return false;
     }
     peer->probe_state = RBUF_PROBE_POSTED;

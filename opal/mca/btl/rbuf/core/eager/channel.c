@@ -82,7 +82,6 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     bool inlined = piece.bytes <= rbuf_fab_inline_max(queue);
     bool silent = inlined && !returns_ring(am);
     bool bounced = !inlined && !is_users(am); /* other memory is not registered */
-    enum rbuf_fab_status status;
 
     if (!rbuf_credit_available(peer, (enum rbuf_flow) am->channel)) {
         return false;
@@ -91,14 +90,11 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     if (bounced && !bounce(peer, am, &piece)) {
         return false;
     }
-    status = rbuf_fab_send(queue, &piece, 1, inlined, silent ? NULL : &am->work);
-    if (status != RBUF_FAB_OK && bounced) {
-        unbounce(am);
-    }
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    if (status != RBUF_FAB_OK) {
+    if (!rbuf_peer_posted(peer,
+                          rbuf_fab_send(queue, &piece, 1, inlined, silent ? NULL : &am->work))) {
+        if (bounced) {
+            unbounce(am);
+        }
         return false;
     }
     peer->credit[am->channel].sent++;
@@ -312,17 +308,13 @@ static bool gather_by_send(struct rbuf_peer *peer, struct rbuf_am *am,
 {
     const struct rbuf_fab_piece pieces[] = {
         {am->header, HEADER_BYTES + am->bytes - data->bytes, am->lkey}, *data};
-    enum rbuf_fab_status status;
 
     if (!rbuf_credit_available(peer, (enum rbuf_flow) am->channel)) {
         return false;
     }
     rbuf_channel_fill(peer, am->header, am->kind, am->tag, am->argument);
-    status = rbuf_fab_send(peer->queue[am->channel], pieces, 2, false, &am->work);
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    if (status != RBUF_FAB_OK) {
+    if (!rbuf_peer_posted(peer,
+                          rbuf_fab_send(peer->queue[am->channel], pieces, 2, false, &am->work))) {
         return false;
     }
     peer->credit[am->channel].sent++;

@@ -207,10 +207,7 @@ static bool took_slots(struct rbuf_peer *peer, uint32_t bytes, enum rbuf_fab_sta
     const uint32_t slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
     uint64_t slot;
 
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    if (status != RBUF_FAB_OK) {
+    if (!rbuf_peer_posted(peer, status)) {
         assert(status == RBUF_FAB_DEAD ||
                out->written == 0); /* who writes parts leaves room for the rest */
         return false;

@@ -7,8 +7,6 @@
  */
 #include "core/eager/ring_out.h"
 
-#include <errno.h>
-
 #include "core/eager/channel.h"
 #include "core/eager/ring_long.h"
 #include "core/eager/ring_word.h"
@@ -55,10 +53,7 @@ static inline void fill_trailer(struct rbuf_peer *peer, enum rbuf_message_kind k
 /* The slot was posted, if the status says so. */
 static inline bool took_slot(struct rbuf_peer *peer, uint32_t bytes, enum rbuf_fab_status status)
 {
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    if (status != RBUF_FAB_OK) {
+    if (!rbuf_peer_posted(peer, status)) {
         return false;
     }
     advance(&peer->ring_out);

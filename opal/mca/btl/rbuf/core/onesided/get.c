@@ -96,7 +96,6 @@ static enum ask ask(struct rbuf_get *get)
 {
     struct rbuf_peer *peer = get->peer;
     struct rbuf_tx_chunk *chunk;
-    enum rbuf_fab_status status;
 
     if (!window_open(get) || !rbuf_fab_has_room(peer->queue[RBUF_BULK], true)) {
         return BLOCKED;
@@ -106,14 +105,8 @@ static enum ask ask(struct rbuf_get *get)
         peer->core->stats.staging_waits++;
         return OUT_OF_STAGING;
     }
-    status = post(get, chunk);
-    if (status != RBUF_FAB_OK) {
+    if (!rbuf_peer_posted(peer, post(get, chunk))) {
         rbuf_tx_chunk_free(peer->core, chunk);
-    }
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    if (status != RBUF_FAB_OK) {
         return BLOCKED;
     }
     chunk_posted(get, chunk);

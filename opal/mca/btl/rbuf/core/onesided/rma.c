@@ -77,10 +77,7 @@ static bool post(struct rbuf_peer *peer, int *done)
     }
     peer->core->stats.rma_requests += posted;
     peer->core->stats.rma_doorbells += posted > 0;
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    return status == RBUF_FAB_OK;
+    return rbuf_peer_posted(peer, status);
 }
 
 static void count(struct rbuf_stats *stats, const struct rbuf_rma *rma)

@@ -5,8 +5,6 @@
  */
 #include "core/rendezvous/early.h"
 
-#include <errno.h>
-
 #include "core/rendezvous/lease.h"
 #include "core/state/state.h"
 #include "core/link/credit.h"
@@ -204,20 +202,11 @@ int rbuf_early_in_report(struct rbuf_peer *peer)
 {
     struct rbuf_early_in *in = peer->early_in;
 
-    if (!rbuf_early_in_owed(peer)) {
+    if (!rbuf_early_in_owed(peer) || !rbuf_words_write(peer, RBUF_WORD_EARLY, in->released)) {
         return 0;
     }
-    switch (rbuf_words_write(peer, rbuf_words_early(), in->released)) {
-    case RBUF_FAB_OK:
-        in->unreported = 0;
-        return 1;
-    case RBUF_FAB_AGAIN:
-        break;
-    case RBUF_FAB_DEAD:
-        rbuf_peer_break(peer, -ECONNRESET);
-        break;
-    }
-    return 0;
+    in->unreported = 0;
+    return 1;
 }
 
 /* ---- fragments ---- */

@@ -358,11 +358,8 @@ static enum rbuf_fab_status post(struct rbuf_peer *peer, const struct rbuf_early
 static bool chunk_posted(struct rbuf_peer *peer, struct rbuf_early_data *data,
                          struct rbuf_tx_chunk *chunk, enum rbuf_fab_status status)
 {
-    if (status != RBUF_FAB_OK) {
+    if (!rbuf_peer_posted(peer, status)) {
         rbuf_tx_chunk_free(peer->core, chunk);
-        if (status == RBUF_FAB_DEAD) {
-            rbuf_peer_break(peer, -ECONNRESET);
-        }
         return false;
     }
     chunk->work.completed = chunk_completed;

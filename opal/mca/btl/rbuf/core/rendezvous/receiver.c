@@ -306,18 +306,12 @@ int rbuf_receiver_write_acks(struct rbuf_peer *peer)
         const unsigned slot = (unsigned) __builtin_ctzll(due);
 
         due &= due - 1;
-        switch (rbuf_words_write(peer, rbuf_words_ack(slot), peer->words.acks[slot])) {
-        case RBUF_FAB_OK:
+        if (rbuf_words_write(peer, RBUF_WORD_ACK + slot, peer->words.acks[slot])) {
             peer->words.acks_due &= ~(1ull << slot);
             peer->core->stats.acks_written++;
             done++;
-            break;
-        case RBUF_FAB_AGAIN: /* others may go */
+        } else { /* others may go */
             rbuf_peer_wake(peer);
-            break;
-        case RBUF_FAB_DEAD:
-            rbuf_peer_break(peer, -ECONNRESET);
-            break;
         }
     }
     return done;

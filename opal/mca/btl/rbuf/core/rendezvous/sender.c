@@ -87,12 +87,8 @@ static enum put_progress fill(struct rbuf_put *put, bool may_stage, uint64_t *bu
 static bool write_chunk(struct rbuf_put *put)
 {
     struct rbuf_peer *peer = put->peer;
-    const enum rbuf_fab_status status = put->way->write(put);
 
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    if (status != RBUF_FAB_OK) {
+    if (!rbuf_peer_posted(peer, put->way->write(put))) {
         return false;
     }
     peer->core->stats.staged_chunks++;

@@ -12,6 +12,7 @@
 #ifndef RBUF_CORE_STATE_H
 #define RBUF_CORE_STATE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -253,6 +254,15 @@ static inline void rbuf_peer_break(struct rbuf_peer *peer, int status)
         peer->broken_status = status;
         rbuf_peer_wake(peer);
     }
+}
+
+/* True if the request was posted. A queue pair that is dead breaks the peer. */
+static inline bool rbuf_peer_posted(struct rbuf_peer *peer, enum rbuf_fab_status status)
+{
+    if (status == RBUF_FAB_DEAD) {
+        rbuf_peer_break(peer, -ECONNRESET);
+    }
+    return status == RBUF_FAB_OK;
 }
 
 static inline void rbuf_core_raise(struct rbuf_core *core, enum rbuf_event_kind kind,
