@@ -63,13 +63,11 @@ static enum rbuf_fab_status write_chunk(struct rbuf_put *put)
 {
     struct rbuf_peer *peer = put->peer;
     struct rbuf_tx_chunk *chunk = put->filling;
-    struct rbuf_arena *arena = &peer->core->send_arena;
     enum rbuf_fab_status status;
 
     chunk->work.completed = chunk_completed;
     chunk->put = put;
-    status = rbuf_fab_write(peer->queue[RBUF_BULK], rbuf_arena_block(arena, chunk->arena_first),
-                            rbuf_arena_lkey(arena, chunk->arena_first), chunk->shape.bytes,
+    status = rbuf_fab_write(peer->queue[RBUF_BULK], chunk->data, chunk->lkey, chunk->shape.bytes,
                             put->offer.base + chunk->shape.offset, put->offer.rkey, &chunk->work);
     if (status == RBUF_FAB_OK) {
         rbuf_copies_posted(&peer->copied_puts, &put->copy, chunk->shape.bytes);

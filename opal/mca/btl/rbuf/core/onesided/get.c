@@ -62,12 +62,11 @@ static bool window_open(const struct rbuf_get *get)
 
 static enum rbuf_fab_status post(struct rbuf_get *get, struct rbuf_tx_chunk *chunk)
 {
-    struct rbuf_arena *arena = &get->peer->core->send_arena;
     const struct rbuf_fab_rma read = {.verb = RBUF_FAB_READ,
                                       .bytes = chunk->shape.bytes,
-                                      .local = rbuf_arena_block(arena, chunk->arena_first),
+                                      .local = chunk->data,
                                       .remote = get->remote + chunk->shape.offset,
-                                      .lkey = rbuf_arena_lkey(arena, chunk->arena_first),
+                                      .lkey = chunk->lkey,
                                       .rkey = get->rkey,
                                       .work = &chunk->work};
     unsigned posted;
@@ -118,12 +117,11 @@ static enum ask ask(struct rbuf_get *get)
 /* Copies some of the oldest chunk; true if all of it is copied. */
 static bool copy_some(struct rbuf_get *get, struct rbuf_tx_chunk *chunk, uint64_t *budget)
 {
-    const unsigned char *from =
-        rbuf_arena_block(&get->peer->core->send_arena, chunk->arena_first) + chunk->filled;
     const uint64_t left = chunk->shape.bytes - chunk->filled;
     const uint32_t bytes = (uint32_t) (left < *budget ? left : *budget);
 
-    rbuf_copy(get->target + chunk->shape.offset + chunk->filled, from, bytes);
+    rbuf_copy(get->target + chunk->shape.offset + chunk->filled, chunk->data + chunk->filled,
+              bytes);
     chunk->filled += bytes;
     *budget -= bytes;
     return chunk->filled == chunk->shape.bytes;

@@ -341,17 +341,14 @@ static uint64_t first_flag(const struct rbuf_early_window *window, uint32_t seq)
 }
 
 static enum rbuf_fab_status post(struct rbuf_peer *peer, const struct rbuf_early_data *data,
-                                 struct rbuf_tx_chunk *chunk)
+                                 struct rbuf_tx_chunk *chunk, bool announced)
 {
     const struct rbuf_early_window *window = &peer->early_out->window;
-    const struct rbuf_schedule *schedule = &window->schedule;
+    const uint32_t immediate = rbuf_immediate_of_early(window->immediate, data->seq);
 
-    rbuf_tx_chunk_stamp(chunk, schedule, first_flag(window, data->seq));
-    return window->immediate != 0
-               ? rbuf_tx_chunk_write_announced(
-                     chunk, schedule, chunk_address(window, data), window->rkey,
-                     rbuf_immediate_of_early(window->immediate, data->seq))
-               : rbuf_tx_chunk_write(chunk, schedule, chunk_address(window, data), window->rkey);
+    return rbuf_tx_chunk_write(chunk, &window->schedule, first_flag(window, data->seq),
+                               chunk_address(window, data), window->rkey,
+                               announced ? &immediate : NULL);
 }
 
 /* What has become of a chunk. True: it is on its way. False: it is free again. */
@@ -393,7 +390,8 @@ static bool copy_chunk(struct rbuf_peer *peer, struct rbuf_early_data *data, uin
     rbuf_tx_chunk_fill(chunk, schedule, proof_of(&peer->early_out->window),
                        first_flag(&peer->early_out->window, data->seq), data->source, &whole);
     *budget -= data->next.bytes < *budget ? data->next.bytes : *budget;
-    return chunk_posted(peer, data, chunk, post(peer, data, chunk));
+    return chunk_posted(peer, data, chunk,
+                        post(peer, data, chunk, peer->early_out->window.immediate != 0));
 }
 
 bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t most,
@@ -569,8 +567,7 @@ struct rbuf_tx_chunk *rbuf_early_begin(struct rbuf_peer *peer, struct rbuf_early
 
 void *rbuf_early_block(const struct rbuf_peer *peer, const struct rbuf_tx_chunk *chunk, uint32_t i)
 {
-    return rbuf_arena_block(&peer->core->send_arena, chunk->arena_first) +
-           (size_t) i * peer->early_out->window.schedule.block_bytes;
+    return chunk->data + (size_t) i * peer->early_out->window.schedule.block_bytes;
 }
 
 uint32_t rbuf_early_block_payload(const struct rbuf_peer *peer)
@@ -581,18 +578,13 @@ uint32_t rbuf_early_block_payload(const struct rbuf_peer *peer)
 bool rbuf_early_end(struct rbuf_peer *peer, struct rbuf_early_data *data,
                     struct rbuf_tx_chunk *chunk, uint32_t blocks)
 {
-    const struct rbuf_early_window *window = &peer->early_out->window;
-
     if (blocks == 0) {
         rbuf_tx_chunk_free(peer->core, chunk);
         return true;
     }
     chunk->shape.blocks = blocks;
-    chunk->shape.bytes = blocks * rbuf_block_payload(&window->schedule);
+    chunk->shape.bytes = blocks * rbuf_early_block_payload(peer);
     data->next.blocks = blocks; /* the next one goes on behind it */
     data->next.bytes = chunk->shape.bytes;
-    rbuf_tx_chunk_stamp(chunk, &window->schedule, first_flag(window, data->seq));
-    return chunk_posted(
-        peer, data, chunk,
-        rbuf_tx_chunk_write(chunk, &window->schedule, chunk_address(window, data), window->rkey));
+    return chunk_posted(peer, data, chunk, post(peer, data, chunk, false));
 }

@@ -34,13 +34,11 @@ static enum rbuf_fab_status write_chunk(struct rbuf_put *put)
     const struct rbuf_offer *offer = &put->offer;
     const struct rbuf_schedule *schedule = &offer->schedule;
     uint64_t buffer = put->next.index % schedule->buffers;
-    uint64_t first_block = offer->lane + buffer * offer->stride_blocks * schedule->block_bytes;
+    uint64_t address = offer->lane + buffer * offer->stride_blocks * schedule->block_bytes;
+    const uint32_t immediate = rbuf_immediate(offer->id);
 
-    rbuf_tx_chunk_stamp(put->filling, schedule, offer->flag);
-    return offer->arrival == RBUF_ARRIVAL_IMMEDIATE
-               ? rbuf_tx_chunk_write_announced(put->filling, schedule, first_block, offer->rkey,
-                                               rbuf_immediate(offer->id))
-               : rbuf_tx_chunk_write(put->filling, schedule, first_block, offer->rkey);
+    return rbuf_tx_chunk_write(put->filling, schedule, offer->flag, address, offer->rkey,
+                               offer->arrival == RBUF_ARRIVAL_IMMEDIATE ? &immediate : NULL);
 }
 
 static bool step(struct rbuf_put *put)
