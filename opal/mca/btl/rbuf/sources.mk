@@ -175,8 +175,6 @@ rbuf_core_sources = \
 	%reldir%/core/rendezvous/grant.c \
 	%reldir%/core/rendezvous/grant.h \
 	%reldir%/core/rendezvous/grant_table.c \
-	%reldir%/core/rendezvous/lane_put.c \
-	%reldir%/core/rendezvous/lane_put.h \
 	%reldir%/core/rendezvous/lease.c \
 	%reldir%/core/rendezvous/lease.h \
 	%reldir%/core/rendezvous/put.c \
