@@ -461,15 +461,8 @@ static void release_held(struct rbuf_grant *grant)
     struct rbuf_held *held;
 
     while ((held = STAILQ_FIRST(&grant->held)) != NULL) {
-        const struct rbuf_delivery delivery = {.origin = RBUF_ORIGIN_HELD,
-                                               .data = held->data,
-                                               .bytes = held->bytes,
-                                               .tag = held->tag,
-                                               .channel = held->channel,
-                                               .extra = held->extra};
-
         STAILQ_REMOVE_HEAD(&grant->held, link);
-        (void) rbuf_core_deliver(grant->peer, &delivery);
+        (void) rbuf_core_deliver(grant->peer, &held->delivery);
     }
 }
 

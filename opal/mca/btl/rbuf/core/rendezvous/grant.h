@@ -53,10 +53,7 @@ enum rbuf_grant_part { RBUF_GRANT_PART_EARLY, RBUF_GRANT_PART_LANE };
 
 struct rbuf_held {
     STAILQ_ENTRY(rbuf_held) link;
-    uint32_t bytes;
-    uint8_t tag;
-    uint8_t channel;
-    uint8_t extra; /* enum rbuf_extra */
+    struct rbuf_delivery delivery; /* of what stands in `data` */
     _Alignas(8) unsigned char data[];
 };
 

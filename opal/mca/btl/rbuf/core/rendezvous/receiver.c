@@ -337,8 +337,7 @@ void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate)
 }
 
 /* A copy of the message at `place`; NULL, and the peer has failed, without memory. */
-static struct rbuf_held *make_held(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                                   const struct rbuf_delivery *place)
+static struct rbuf_held *make_held(struct rbuf_peer *peer, const struct rbuf_delivery *place)
 {
     struct rbuf_held *held = malloc(sizeof(*held) + place->bytes);
 
@@ -346,10 +345,10 @@ static struct rbuf_held *make_held(struct rbuf_peer *peer, const struct rbuf_mes
         rbuf_peer_break(peer, -ENOMEM);
         return NULL;
     }
-    held->bytes = place->bytes;
-    held->tag = header->tag;
-    held->channel = place->channel;
-    held->extra = place->extra;
+    held->delivery = *place;
+    held->delivery.origin = RBUF_ORIGIN_HELD;
+    held->delivery.buffer = NULL;
+    held->delivery.data = held->data;
     memcpy(held->data, place->data, place->bytes);
     peer->core->stats.messages_held++;
     return held;
@@ -366,7 +365,7 @@ bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header
     if (grant == NULL || grant->state != RBUF_GRANT_STAGED || grant->peer != peer) {
         return false;
     }
-    held = make_held(peer, header, place);
+    held = make_held(peer, place);
     if (held != NULL) {
         grant->held_ns = STAILQ_EMPTY(&grant->held) ? core->now_ns : grant->held_ns;
         STAILQ_INSERT_TAIL(&grant->held, held, link);
