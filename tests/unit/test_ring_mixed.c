@@ -193,7 +193,7 @@ START_TEST(held)
     ck_assert_ptr_nonnull(grant);
     payload = rbuf_am_begin_long(peer, 1000);
     fill(payload, 0, 1000, 5);
-    ck_assert(rbuf_am_end_long(peer, 1, 1000, offer.id));
+    ck_assert(rbuf_ring_long_end(peer, 1, offer.id));
     let_arrive(world);
     ck_assert_int_eq(rbuf_core_poll(core), 1);
     ck_assert(rbuf_events_empty(&core->events));

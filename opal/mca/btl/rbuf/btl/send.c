@@ -166,12 +166,12 @@ static void copy_and_write(const struct mca_btl_rbuf_outgoing *message, unsigned
 
     memcpy(payload, message->header, message->header_size);
     while (mca_btl_rbuf_is_cut(bytes - done, chunk)) {
-        const uint32_t until = rbuf_ring_long_part(peer, bytes, done + chunk);
+        const uint32_t until = rbuf_ring_long_part(peer, done + chunk);
 
         if (until > done) {
             memcpy(payload + done, from + done, until - done);
             done = until;
-            rbuf_ring_long_write_part(peer, bytes, done);
+            rbuf_ring_long_write_part(peer, done);
         }
         chunk *= 2;
     }
@@ -201,8 +201,8 @@ __attribute__((noinline)) bool mca_btl_rbuf_send_by_slots(struct mca_btl_rbuf_ou
     } else if (slots != NULL) {
         packed = mca_btl_rbuf_pack_message(&message, slots);
     }
-    sent = packed && rbuf_am_end_long(endpoint->peer, message.tag, bytes,
-                                      mca_btl_rbuf_callback_after(endpoint));
+    sent = packed &&
+           rbuf_ring_long_end(endpoint->peer, message.tag, mca_btl_rbuf_callback_after(endpoint));
     if (sent && bytes > module->room[RBUF_CONTROL]) {
         mca_btl_rbuf_eager_by_ring(module);
     }

@@ -293,12 +293,10 @@ static bool gather_by_ring(struct rbuf_peer *peer, struct rbuf_am *am,
 
     if (place != NULL) {
         memcpy(place, am->header + 1, lead);
-        sent = rbuf_ring_out_gather(peer, RBUF_MESSAGE_USER, am->tag, am->bytes, am->argument, data,
-                                    &am->work);
+        sent = rbuf_ring_out_gather(peer, am->tag, am->bytes, am->argument, data, &am->work);
     } else if ((place = rbuf_ring_long_begin(peer, am->bytes)) != NULL) {
         memcpy(place, am->header + 1, lead);
-        sent = rbuf_ring_long_gather(peer, RBUF_MESSAGE_USER, am->tag, am->bytes, am->argument,
-                                     data, &am->work);
+        sent = rbuf_ring_long_gather(peer, am->tag, am->argument, data, &am->work);
     }
     return sent;
 }

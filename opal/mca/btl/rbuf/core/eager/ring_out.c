@@ -107,9 +107,8 @@ bool rbuf_ring_out_end_user(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes,
     return true;
 }
 
-bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                          uint32_t bytes, uint64_t argument, const struct rbuf_fab_piece *data,
-                          struct rbuf_work *work)
+bool rbuf_ring_out_gather(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t argument,
+                          const struct rbuf_fab_piece *data, struct rbuf_work *work)
 {
     const struct rbuf_ring_out *out = &peer->ring_out;
     const uint32_t length = rbuf_ring_length(bytes);
@@ -121,7 +120,7 @@ bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, u
     if (out->proof == RBUF_PROOF_CHECKSUM) {
         return false; /* nobody has read the data */
     }
-    fill_trailer(peer, kind, tag, bytes, argument);
+    fill_trailer(peer, RBUF_MESSAGE_USER, tag, bytes, argument);
     return took_slot(peer, bytes,
                      rbuf_fab_gather(peer->queue[RBUF_CONTROL], pieces, 3, out->remote_end - length,
                                      out->offer.rkey, work));
