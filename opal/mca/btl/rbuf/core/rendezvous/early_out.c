@@ -270,25 +270,21 @@ struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *sour
                                         uint32_t claimed)
 {
     struct rbuf_early_out *out = peer->early_out;
-    struct rbuf_early_data *data = claimed_of(out, source, claimed);
-
-    if (data != NULL) {
-        settle(peer, data);
-        become(peer, data, RBUF_EARLY_TAKEN);
-        pass_later_on(out, data);
-        return data;
-    }
-    data = newest_of(out, source);
+    struct rbuf_early_data *ours = claimed_of(out, source, claimed);
+    struct rbuf_early_data *data = ours != NULL ? ours : newest_of(out, source);
 
     if (data == NULL) {
         return NULL;
     }
-    if (data->later > 0) { /* the put of a message without */
+    if (ours == NULL && data->later > 0) { /* the put of a message without */
         data->later--;
         return NULL;
     }
     settle(peer, data);
     become(peer, data, RBUF_EARLY_TAKEN);
+    if (ours != NULL) {
+        pass_later_on(out, data);
+    }
     return data;
 }
 
@@ -464,17 +460,14 @@ static int send_rts(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
                     uint32_t announced, struct rbuf_early_data **data)
 {
     struct rbuf_early_out *out = peer->early_out;
-    const bool may = out != NULL && out->state == RBUF_EARLY_OUT_OPEN && bytes > 0;
-    struct rbuf_early_data *slot;
+    const bool may =
+        out != NULL && out->state == RBUF_EARLY_OUT_OPEN && bytes > 0 && am->argument == 0;
+    struct rbuf_early_data *slot = may ? find_slot(peer) : NULL;
 
-    if (am->argument != 0) {
-        note_later(out, source);
-        return (int) rbuf_am_send(peer, am);
-    }
-    slot = may ? find_slot(peer) : NULL;
     if (slot == NULL) {
         note_later(out, source);
-        return (int) rbuf_am_send_as(peer, am, RBUF_MESSAGE_RTS, 0);
+        return (int) (am->argument != 0 ? rbuf_am_send(peer, am)
+                                        : rbuf_am_send_as(peer, am, RBUF_MESSAGE_RTS, 0));
     }
     out->rts++;
     *slot = (struct rbuf_early_data){.state = RBUF_EARLY_FREE,

@@ -153,15 +153,13 @@ uint64_t rbuf_grant_part_bytes(const struct rbuf_grant *grant)
     return grant->part == RBUF_GRANT_PART_EARLY ? grant->early_bytes : rest_of(grant);
 }
 
+/* If what was claimed has gone nothing is read before EARLY comes. */
 void rbuf_grant_begin(struct rbuf_grant *grant, enum rbuf_grant_part part)
 {
     const bool early = part == RBUF_GRANT_PART_EARLY && rbuf_grant_early_is_there(grant);
 
     grant->part = part;
     grant->block = 0;
-    if (early && grant->peer->early_in == NULL) {
-        return; /* what was claimed has gone, window and all: nothing is read before EARLY comes */
-    }
     grant->flag = early ? rbuf_early_in_flag(grant->peer, grant->early_seq) : grant->lane_flag;
     rbuf_schedule_first(early ? &grant->peer->early_in->schedule : &grant->schedule,
                         rbuf_grant_part_bytes(grant), &grant->chunk);

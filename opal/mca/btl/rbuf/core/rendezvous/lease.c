@@ -93,10 +93,10 @@ void rbuf_lease_free_if_unused(struct rbuf_peer *peer)
 
 static bool is_window(const struct rbuf_core *core, uint32_t first)
 {
-    for (uint32_t i = 0; i < core->peer_count; i++) {
-        const struct rbuf_peer *peer = core->peers[i];
+    for (uint32_t i = 0; i < RBUF_EARLY_PEERS_MAX; i++) {
+        const struct rbuf_peer *holder = core->windows.holder[i];
 
-        if (peer != NULL && peer->early_in != NULL && peer->early_in->first == first) {
+        if (holder != NULL && holder->early_in->first == first) {
             return true;
         }
     }
@@ -248,13 +248,12 @@ static struct rbuf_peer *least_recent(const struct rbuf_core *core)
 {
     struct rbuf_peer *found = NULL;
 
-    for (uint32_t i = 0; i < core->peer_count; i++) {
-        struct rbuf_peer *peer = core->peers[i];
+    for (uint32_t i = 0; i < RBUF_EARLY_PEERS_MAX; i++) {
+        struct rbuf_peer *holder = core->windows.holder[i];
 
-        if (peer != NULL && peer->early_in != NULL &&
-            peer->early_in->state == RBUF_EARLY_IN_LEASED &&
-            (found == NULL || peer->early_in->last_rts < found->early_in->last_rts)) {
-            found = peer;
+        if (holder != NULL && holder->early_in->state == RBUF_EARLY_IN_LEASED &&
+            (found == NULL || holder->early_in->last_rts < found->early_in->last_rts)) {
+            found = holder;
         }
     }
     return found;

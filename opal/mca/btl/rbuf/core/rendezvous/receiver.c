@@ -123,8 +123,7 @@ static bool chunk_is_there(const struct rbuf_grant *grant)
 static bool is_open(const struct rbuf_grant *grant)
 {
     return grant->early == RBUF_GRANT_EARLY_ASKED ||
-           (grant->part == RBUF_GRANT_PART_EARLY &&
-            rbuf_early_in_find(grant->peer->early_in, grant->early_seq) == NULL);
+           (grant->part == RBUF_GRANT_PART_EARLY && !rbuf_grant_early_is_there(grant));
 }
 
 /* True if the next block may be read, or tried, if it has a checksum. */
