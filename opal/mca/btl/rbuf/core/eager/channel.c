@@ -74,6 +74,23 @@ static void unbounce(struct rbuf_am *am)
     }
 }
 
+/* True if the message was posted over send/receive, as the status says: then it is counted. */
+static bool posted(struct rbuf_peer *peer, const struct rbuf_am *am, bool inlined,
+                   enum rbuf_fab_status status)
+{
+    if (!rbuf_peer_posted(peer, status)) {
+        return false;
+    }
+    peer->credit[am->channel].sent++;
+    if (am->channel == RBUF_CONTROL) { /* what the other one says is not believed */
+        peer->sequence_out++;
+        rbuf_credit_advertised(&peer->counts);
+    }
+    peer->core->stats.sends[inlined]++;
+    peer->core->stats.send_bytes += am->bytes;
+    return true;
+}
+
 /* Sends over send/receive if there is a credit and room. A dead queue pair fails the peer. */
 static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
 {
@@ -90,23 +107,18 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     if (bounced && !bounce(peer, am, &piece)) {
         return false;
     }
-    if (!rbuf_peer_posted(peer,
-                          rbuf_fab_send(queue, &piece, 1, inlined, silent ? NULL : &am->work))) {
+    if (!posted(peer, am, inlined,
+                rbuf_fab_send(queue, &piece, 1, inlined, silent ? NULL : &am->work))) {
         if (bounced) {
             unbounce(am);
         }
         return false;
     }
-    peer->credit[am->channel].sent++;
-    if (am->channel == RBUF_CONTROL) { /* what the other one says is not believed */
-        peer->sequence_out++;
-        rbuf_credit_advertised(&peer->counts);
+    if (am->channel == RBUF_CONTROL) {
         peer->core->stats.ring_full += rbuf_ring_out_takes(&peer->ring_out, am->bytes);
     }
     am->state = silent ? RBUF_AM_IDLE : RBUF_AM_POSTED;
     peer->in_flight += !silent;
-    peer->core->stats.sends[inlined]++;
-    peer->core->stats.send_bytes += am->bytes;
     return true;
 }
 
@@ -311,18 +323,8 @@ static bool gather_by_send(struct rbuf_peer *peer, struct rbuf_am *am,
         return false;
     }
     rbuf_channel_fill(peer, am->header, am->kind, am->tag, am->argument);
-    if (!rbuf_peer_posted(peer,
-                          rbuf_fab_send(peer->queue[am->channel], pieces, 2, false, &am->work))) {
-        return false;
-    }
-    peer->credit[am->channel].sent++;
-    peer->core->stats.sends[0]++;
-    peer->core->stats.send_bytes += am->bytes;
-    if (am->channel == RBUF_CONTROL) {
-        peer->sequence_out++;
-        rbuf_credit_advertised(&peer->counts);
-    }
-    return true;
+    return posted(peer, am, false,
+                  rbuf_fab_send(peer->queue[am->channel], pieces, 2, false, &am->work));
 }
 
 bool rbuf_am_gather(struct rbuf_peer *peer, struct rbuf_am *am, const struct rbuf_fab_piece *data)
