@@ -180,10 +180,10 @@ static void send_long(const struct record *record)
     for (uint32_t done = 0; done < bytes; done += chunk) {
         memset(payload + done, (int) record->spare, bytes - done < chunk ? bytes - done : chunk);
         if (bytes - done > chunk) {
-            rbuf_ring_long_write_part(dealings.foe, bytes, done + chunk);
+            rbuf_ring_long_write_part(dealings.foe, done + chunk);
         }
     }
-    (void) rbuf_am_end_long(dealings.foe, (uint8_t) record->spare, bytes, record->value);
+    (void) rbuf_ring_long_end(dealings.foe, (uint8_t) record->spare, record->value);
     world_wake(&dealings.world->nodes[VICTIM]);
 }
 

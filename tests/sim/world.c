@@ -102,7 +102,7 @@ static int take_completions(struct world_node *node)
         switch (completion->kind) {
         case SIM_COMPLETED:
             rbuf_fab_retire(completion->work);
-            rbuf_core_completed(&node->core, completion->work, completion->status);
+            rbuf_core_completed(completion->work, completion->status);
             if (completion->status != 0) {
                 world_lose(node, other, completion->status);
             }

@@ -105,7 +105,7 @@ START_TEST(compare_and_swap)
             world->nodes[0].scheduled = false; /* this test polls by itself */
         }
         rbuf_fab_retire(completion->work);
-        rbuf_core_completed(&world->nodes[0].core, completion->work, completion->status);
+        rbuf_core_completed(completion->work, completion->status);
         free(completion);
         ck_assert(rbuf_events_pop(&world->nodes[0].core.events, &event));
         ck_assert_int_eq(event.kind, RBUF_EVENT_RMA);
@@ -128,7 +128,7 @@ static const struct rbuf_rma *step_to_event(struct world *world, int *status, un
         while ((completion = sim_poll(&world->nodes[0].nic)) != NULL) {
             if (completion->work != NULL) {
                 rbuf_fab_retire(completion->work);
-                rbuf_core_completed(core, completion->work, completion->status);
+                rbuf_core_completed(completion->work, completion->status);
             }
             free(completion);
         }

@@ -4,7 +4,7 @@
  * neighbours that become one request, doorbells, the bound of their number, and lost peers.
  */
 #include "case.h"
-#include "core/onesided/rma_order.h"
+#include "core/onesided/rma.h"
 #include "unit.h"
 
 enum { LONGEST = 16 };
@@ -224,7 +224,7 @@ static uint64_t merging_run(struct merging *merging, unsigned ended)
         world->nodes[0].scheduled = false; /* this test polls by itself */
         while ((completion = sim_poll(&world->nodes[0].nic)) != NULL) {
             rbuf_fab_retire(completion->work);
-            rbuf_core_completed(core, completion->work, completion->status);
+            rbuf_core_completed(completion->work, completion->status);
             free(completion);
         }
     } while (sim_step(&world->net.clock));

@@ -317,7 +317,7 @@ static int take_letters(struct job_process *process)
     }
     while ((signal = STAILQ_FIRST(&process->signals)) != NULL) {
         STAILQ_REMOVE_HEAD(&process->signals, link);
-        rbuf_core_completed(&process->core, signal->work, 0);
+        rbuf_core_completed(signal->work, 0);
         free(signal);
         done++;
     }

@@ -20,7 +20,6 @@
 
 #include "btl/async.h"
 #include "btl/callback.h"
-#include "core/base/trace.h"
 #include "peers/connect.h"
 #include "params/help.h"
 

@@ -40,12 +40,12 @@
 #include "core/stage/staging.h"
 #include "core/state/state.h"
 
-/* With the staging to begin with: receive_region must hold the buffers of one message. 0, or a
- * negative errno and nothing is kept. */
+/* With the staging to begin with: receive_region must hold the buffers of one message. 0, or
+ * -ENOMEM and nothing is kept. */
 int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *options,
                    const struct rbuf_region *send_region, const struct rbuf_region *receive_region);
 
-/* Frees core's own memory. Nothing may be in flight. */
+/* Frees core's own memory, also of one that is half open. Nothing may be in flight. */
 void rbuf_core_close(struct rbuf_core *core);
 
 /* Looks at the rings that peers write, which is what costs least and hurries most: call it right
@@ -88,7 +88,7 @@ void rbuf_core_grow(struct rbuf_core *core, struct rbuf_arena *arena, uint32_t l
  * Returns the number of things done, 0 when there was nothing to do. */
 int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns);
 
-/* A work came back; status 0 or a negative errno. */
-void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int status);
+/* A work came back; status 0 or a negative errno. A peer whose work failed fails. */
+void rbuf_core_completed(struct rbuf_work *work, int status);
 
 #endif

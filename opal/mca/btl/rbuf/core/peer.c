@@ -48,6 +48,12 @@ static uint32_t peer_index(struct rbuf_core *core)
     return index;
 }
 
+static void probed(struct rbuf_work *work, int status)
+{
+    (void) status;
+    work->peer->probe_state = RBUF_PROBE_IDLE;
+}
+
 int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *user,
                   struct rbuf_peer **peer)
 {
@@ -66,7 +72,7 @@ int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *us
     added->user = user;
     added->index = index;
     added->mailbox = mailbox;
-    added->probe.kind = RBUF_WORK_PROBE;
+    added->probe = (struct rbuf_work){.completed = probed, .peer = added};
     rbuf_credit_open(added);
     for (int id = 0; id < RBUF_CHANNELS; id++) {
         TAILQ_INIT(&added->queued[id]);
@@ -178,17 +184,9 @@ bool rbuf_peer_unused(const struct rbuf_peer *peer)
 /* An empty write, which the peer's adapter answers whatever its software does. */
 static bool probe(struct rbuf_peer *peer, enum rbuf_channel_id id)
 {
-    enum rbuf_fab_status status;
-
-    if (peer->probe_state == RBUF_PROBE_POSTED) {
-        return false;
-    }
-    status = rbuf_fab_write(peer->queue[id], NULL, 0, 0, peer->their_mailbox,
-                            peer->their_mailbox_rkey, &peer->probe);
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    if (status != RBUF_FAB_OK) {
+    if (peer->probe_state == RBUF_PROBE_POSTED ||
+        !rbuf_peer_posted(peer, rbuf_fab_write(peer->queue[id], NULL, 0, 0, peer->their_mailbox,
+                                               peer->their_mailbox_rkey, &peer->probe))) {
         return false;
     }
     peer->probe_state = RBUF_PROBE_POSTED;

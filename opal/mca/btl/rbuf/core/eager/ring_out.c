@@ -7,8 +7,6 @@
  */
 #include "core/eager/ring_out.h"
 
-#include <errno.h>
-
 #include "core/eager/channel.h"
 #include "core/eager/ring_long.h"
 #include "core/eager/ring_word.h"
@@ -55,10 +53,7 @@ static inline void fill_trailer(struct rbuf_peer *peer, enum rbuf_message_kind k
 /* The slot was posted, if the status says so. */
 static inline bool took_slot(struct rbuf_peer *peer, uint32_t bytes, enum rbuf_fab_status status)
 {
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    if (status != RBUF_FAB_OK) {
+    if (!rbuf_peer_posted(peer, status)) {
         return false;
     }
     advance(&peer->ring_out);
@@ -112,9 +107,8 @@ bool rbuf_ring_out_end_user(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes,
     return true;
 }
 
-bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                          uint32_t bytes, uint64_t argument, const struct rbuf_fab_piece *data,
-                          struct rbuf_work *work)
+bool rbuf_ring_out_gather(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t argument,
+                          const struct rbuf_fab_piece *data, struct rbuf_work *work)
 {
     const struct rbuf_ring_out *out = &peer->ring_out;
     const uint32_t length = rbuf_ring_length(bytes);
@@ -126,7 +120,7 @@ bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, u
     if (out->proof == RBUF_PROOF_CHECKSUM) {
         return false; /* nobody has read the data */
     }
-    fill_trailer(peer, kind, tag, bytes, argument);
+    fill_trailer(peer, RBUF_MESSAGE_USER, tag, bytes, argument);
     return took_slot(peer, bytes,
                      rbuf_fab_gather(peer->queue[RBUF_CONTROL], pieces, 3, out->remote_end - length,
                                      out->offer.rkey, work));

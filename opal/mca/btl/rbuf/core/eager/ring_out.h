@@ -31,12 +31,11 @@ bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint
  * its own. */
 bool rbuf_ring_out_end_user(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t argument);
 
-/* The same with the last bytes of the payload gathered from `data`; only those before them stand
- * where begin said. `work` comes back when the data has been fetched. False also of a ring with
- * checksums, which only a copy can make. */
-bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                          uint32_t bytes, uint64_t argument, const struct rbuf_fab_piece *data,
-                          struct rbuf_work *work);
+/* The same, not counted, with the last bytes of the payload gathered from `data`; only those before
+ * them stand where begin said. `work` comes back when the data has been fetched. False also of a
+ * ring with checksums, which only a copy can make. */
+bool rbuf_ring_out_gather(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t argument,
+                          const struct rbuf_fab_piece *data, struct rbuf_work *work);
 
 /* A message of `bytes` has left that takes so many slots. */
 static inline void rbuf_ring_out_posted(struct rbuf_peer *peer, uint32_t slots, uint32_t bytes)

@@ -4,8 +4,6 @@
  */
 #include "core/link/credit.h"
 
-#include <errno.h>
-
 #include "core/state/state.h"
 #include "core/link/words.h"
 
@@ -114,19 +112,10 @@ int rbuf_credit_write(struct rbuf_peer *peer)
 {
     int done = 0;
 
-    for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        enum rbuf_fab_status status;
-
-        if (!rbuf_credit_is_due(peer->credit, &peer->counts, flow)) {
-            continue;
-        }
-        status = rbuf_words_write(peer, rbuf_words_credit((enum rbuf_flow) flow),
-                                  peer->credit[flow].consumed);
-        if (status == RBUF_FAB_DEAD) {
-            rbuf_peer_break(peer, -ECONNRESET);
-            break;
-        }
-        if (status == RBUF_FAB_OK) {
+    for (int flow = 0; flow < RBUF_FLOWS && !rbuf_peer_is_lost(peer); flow++) {
+        if (rbuf_credit_is_due(peer->credit, &peer->counts, flow) &&
+            rbuf_words_write(peer, RBUF_WORD_CREDIT + (unsigned) flow,
+                             peer->credit[flow].consumed)) {
             peer->counts.advertised[flow] = peer->counts.mine[flow];
             peer->core->stats.credits_written++;
             done++;

@@ -26,26 +26,14 @@
 
 void rbuf_words_open(struct rbuf_word_writes *writes);
 
-/* Places of words in a mailbox. */
-static inline unsigned rbuf_words_credit(enum rbuf_flow flow)
-{
-    return offsetof(struct rbuf_mailbox, credit) / sizeof(uint64_t) + (unsigned) flow;
-}
+/* Places of words in a mailbox: of the first of each kind. */
+enum {
+    RBUF_WORD_CREDIT = offsetof(struct rbuf_mailbox, credit) / sizeof(uint64_t),
+    RBUF_WORD_ACK = offsetof(struct rbuf_mailbox, ack) / sizeof(uint64_t),
+    RBUF_WORD_EARLY = offsetof(struct rbuf_mailbox, early) / sizeof(uint64_t)
+};
 
-static inline unsigned rbuf_words_ack(unsigned slot)
-{
-    return offsetof(struct rbuf_mailbox, ack) / sizeof(uint64_t) + slot;
-}
-
-static inline unsigned rbuf_words_early(void)
-{
-    return offsetof(struct rbuf_mailbox, early) / sizeof(uint64_t);
-}
-
-/* Writes a word into the peer's mailbox. AGAIN: nothing was posted, for now. */
-enum rbuf_fab_status rbuf_words_write(struct rbuf_peer *peer, unsigned place, uint64_t value);
-
-/* A write that was waited for is back, and may be repeated: the peer that it was for. */
-struct rbuf_peer *rbuf_words_written(struct rbuf_work *work);
+/* Writes a word into the peer's mailbox. False: not now, or the peer is lost. */
+bool rbuf_words_write(struct rbuf_peer *peer, unsigned place, uint64_t value);
 
 #endif

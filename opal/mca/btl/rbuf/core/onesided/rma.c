@@ -5,7 +5,6 @@
  * end, the first `held_first`.
  */
 #include "core/onesided/rma.h"
-#include "core/onesided/rma_order.h"
 
 #include <errno.h>
 
@@ -77,10 +76,7 @@ static bool post(struct rbuf_peer *peer, int *done)
     }
     peer->core->stats.rma_requests += posted;
     peer->core->stats.rma_doorbells += posted > 0;
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    return status == RBUF_FAB_OK;
+    return rbuf_peer_posted(peer, status);
 }
 
 static void count(struct rbuf_stats *stats, const struct rbuf_rma *rma)
@@ -100,14 +96,48 @@ static void count(struct rbuf_stats *stats, const struct rbuf_rma *rma)
     }
 }
 
+/* ---- ends ---- */
+
+/* Of an operation, and of those that its request did besides. */
+static void end(struct rbuf_rma *rma, int status)
+{
+    struct rbuf_rma *other;
+
+    while ((other = TAILQ_FIRST(&rma->with)) != NULL) {
+        TAILQ_REMOVE(&rma->with, other, link);
+        rbuf_core_raise(other->work.peer->core, RBUF_EVENT_RMA, other->work.peer, other, status);
+    }
+    rbuf_core_raise(rma->work.peer->core, RBUF_EVENT_RMA, rma->work.peer, rma, status);
+}
+
+/* The next piece goes with the peer's progress. */
+static void completed(struct rbuf_work *work, int status)
+{
+    struct rbuf_rma *rma =
+        (struct rbuf_rma *) (void *) ((char *) work - offsetof(struct rbuf_rma, work));
+    struct rbuf_peer *peer = work->peer;
+    const bool queued = TAILQ_FIRST(&peer->rmas) == rma;
+
+    rma->back = rma->done;
+    if (status == 0 && queued) {
+        return;
+    }
+    if (queued) {
+        TAILQ_REMOVE(&peer->rmas, rma, link);
+    }
+    end(rma, status != 0 || rma->done == rma->span ? status : -ECONNRESET);
+}
+
+/* ---- begins ---- */
+
 /* False: the peer has failed, and so has the operation. */
 static bool begin(struct rbuf_peer *peer, struct rbuf_rma *rma)
 {
-    rma->peer = peer;
+    rma->work.peer = peer;
     rma->done = 0;
     rma->back = 0;
     rma->span = rma->bytes;
-    rma->work.kind = RBUF_WORK_RMA;
+    rma->work.completed = completed;
     TAILQ_INIT(&rma->with);
     count(&peer->core->stats, rma);
     if (peer->state == RBUF_PEER_FAILED) {
@@ -214,36 +244,6 @@ int rbuf_rma_progress(struct rbuf_peer *peer)
     while (!TAILQ_EMPTY(&peer->rmas) && post(peer, &done)) {
     }
     return done;
-}
-
-/* ---- ends ---- */
-
-/* Of an operation, and of those that its request did besides. */
-static void end(struct rbuf_rma *rma, int status)
-{
-    struct rbuf_rma *other;
-
-    while ((other = TAILQ_FIRST(&rma->with)) != NULL) {
-        TAILQ_REMOVE(&rma->with, other, link);
-        rbuf_core_raise(other->peer->core, RBUF_EVENT_RMA, other->peer, other, status);
-    }
-    rbuf_core_raise(rma->peer->core, RBUF_EVENT_RMA, rma->peer, rma, status);
-}
-
-/* The next piece goes with the peer's progress. */
-void rbuf_rma_completed(struct rbuf_rma *rma, int status)
-{
-    struct rbuf_peer *peer = rma->peer;
-    const bool queued = TAILQ_FIRST(&peer->rmas) == rma;
-
-    rma->back = rma->done;
-    if (status == 0 && queued) {
-        return;
-    }
-    if (queued) {
-        TAILQ_REMOVE(&peer->rmas, rma, link);
-    }
-    end(rma, status != 0 || rma->done == rma->span ? status : -ECONNRESET);
 }
 
 void rbuf_rma_fail(struct rbuf_peer *peer, int status)

@@ -5,8 +5,6 @@
  */
 #include "core/rendezvous/early.h"
 
-#include <errno.h>
-
 #include "core/rendezvous/lease.h"
 #include "core/state/state.h"
 #include "core/link/credit.h"
@@ -18,8 +16,9 @@
 static void become(const struct rbuf_peer *peer, struct rbuf_early_slot *slot,
                    enum rbuf_early_slot_state state)
 {
-    rbuf_trace("slot", peer->index, slot->seq, rbuf_early_slot_state_name(slot->state),
-               rbuf_early_slot_state_name(state));
+    static const char *const names[] = {RBUF_EARLY_SLOT_STATES(RBUF_STATE_NAME)};
+
+    rbuf_trace("slot", peer->index, slot->seq, names[slot->state], names[state]);
     slot->state = state;
 }
 
@@ -203,23 +202,22 @@ int rbuf_early_in_report(struct rbuf_peer *peer)
 {
     struct rbuf_early_in *in = peer->early_in;
 
-    if (!rbuf_early_in_owed(peer)) {
+    if (!rbuf_early_in_owed(peer) || !rbuf_words_write(peer, RBUF_WORD_EARLY, in->released)) {
         return 0;
     }
-    switch (rbuf_words_write(peer, rbuf_words_early(), in->released)) {
-    case RBUF_FAB_OK:
-        in->unreported = 0;
-        return 1;
-    case RBUF_FAB_AGAIN:
-        break;
-    case RBUF_FAB_DEAD:
-        rbuf_peer_break(peer, -ECONNRESET);
-        break;
-    }
-    return 0;
+    in->unreported = 0;
+    return 1;
 }
 
 /* ---- fragments ---- */
+
+/* The slot of packed data of which more may come; NULL: there is none. */
+static struct rbuf_early_slot *find_packed(struct rbuf_early_in *in, uint32_t seq)
+{
+    struct rbuf_early_slot *slot = rbuf_early_in_find(in, seq);
+
+    return slot != NULL && slot->bytes == 0 && slot->state == RBUF_EARLY_SLOT_CLAIMED ? slot : NULL;
+}
 
 bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_t bytes,
                             uint32_t *block)
@@ -231,9 +229,8 @@ bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_
     if (bytes < sizeof(*fragment)) {
         return false;
     }
-    slot = rbuf_early_in_find(peer->early_in, fragment->seq);
-    if (slot == NULL || slot->bytes > 0 || slot->state != RBUF_EARLY_SLOT_CLAIMED ||
-        fragment->blocks > RBUF_FRAGMENT_BLOCKS ||
+    slot = find_packed(peer->early_in, fragment->seq);
+    if (slot == NULL || fragment->blocks > RBUF_FRAGMENT_BLOCKS ||
         (uint32_t) fragment->first + fragment->blocks > peer->early_in->slot_blocks) {
         return false;
     }
@@ -264,9 +261,9 @@ void rbuf_early_in_fragment_over(struct rbuf_peer *peer, const struct rbuf_fragm
 
 bool rbuf_early_in_closed(struct rbuf_peer *peer, uint32_t seq)
 {
-    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, seq);
+    struct rbuf_early_slot *slot = find_packed(peer->early_in, seq);
 
-    if (slot == NULL || slot->bytes > 0 || slot->state != RBUF_EARLY_SLOT_CLAIMED) {
+    if (slot == NULL) {
         return false;
     }
     become(peer, slot, RBUF_EARLY_SLOT_LAST);

@@ -34,8 +34,9 @@ static bool is_pending(const struct rbuf_early_data *data)
 static void become(const struct rbuf_peer *peer, struct rbuf_early_data *data,
                    enum rbuf_early_state state)
 {
-    rbuf_trace("early", peer->index, data->seq, rbuf_early_state_name(data->state),
-               rbuf_early_state_name(state));
+    static const char *const names[] = {RBUF_EARLY_STATES(RBUF_STATE_NAME)};
+
+    rbuf_trace("early", peer->index, data->seq, names[data->state], names[state]);
     data->state = state;
 }
 
@@ -129,18 +130,18 @@ void rbuf_early_out_recalled(struct rbuf_peer *peer)
     give_back(peer);
 }
 
-struct rbuf_peer *rbuf_early_out_completed(struct rbuf_work *work)
+static void chunk_completed(struct rbuf_work *work, int status)
 {
     struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_of(work);
-    struct rbuf_peer *peer = chunk->peer;
+    struct rbuf_peer *peer = work->peer;
 
+    (void) status;
     chunk->early->in_flight--;
     peer->early_out->in_flight--;
     if (peer->state == RBUF_PEER_CONNECTED) {
         give_back(peer);
     }
     rbuf_tx_chunk_free(peer->core, chunk);
-    return peer;
 }
 
 void rbuf_early_out_remove(struct rbuf_peer *peer)
@@ -269,25 +270,21 @@ struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *sour
                                         uint32_t claimed)
 {
     struct rbuf_early_out *out = peer->early_out;
-    struct rbuf_early_data *data = claimed_of(out, source, claimed);
-
-    if (data != NULL) {
-        settle(peer, data);
-        become(peer, data, RBUF_EARLY_TAKEN);
-        pass_later_on(out, data);
-        return data;
-    }
-    data = newest_of(out, source);
+    struct rbuf_early_data *ours = claimed_of(out, source, claimed);
+    struct rbuf_early_data *data = ours != NULL ? ours : newest_of(out, source);
 
     if (data == NULL) {
         return NULL;
     }
-    if (data->later > 0) { /* the put of a message without */
+    if (ours == NULL && data->later > 0) { /* the put of a message without */
         data->later--;
         return NULL;
     }
     settle(peer, data);
     become(peer, data, RBUF_EARLY_TAKEN);
+    if (ours != NULL) {
+        pass_later_on(out, data);
+    }
     return data;
 }
 
@@ -340,31 +337,25 @@ static uint64_t first_flag(const struct rbuf_early_window *window, uint32_t seq)
 }
 
 static enum rbuf_fab_status post(struct rbuf_peer *peer, const struct rbuf_early_data *data,
-                                 struct rbuf_tx_chunk *chunk)
+                                 struct rbuf_tx_chunk *chunk, bool announced)
 {
     const struct rbuf_early_window *window = &peer->early_out->window;
-    const struct rbuf_schedule *schedule = &window->schedule;
+    const uint32_t immediate = rbuf_immediate_of_early(window->immediate, data->seq);
 
-    rbuf_tx_chunk_stamp(chunk, schedule, first_flag(window, data->seq));
-    return window->immediate != 0
-               ? rbuf_tx_chunk_write_announced(
-                     chunk, schedule, chunk_address(window, data), window->rkey,
-                     rbuf_immediate_of_early(window->immediate, data->seq))
-               : rbuf_tx_chunk_write(chunk, schedule, chunk_address(window, data), window->rkey);
+    return rbuf_tx_chunk_write(chunk, &window->schedule, first_flag(window, data->seq),
+                               chunk_address(window, data), window->rkey,
+                               announced ? &immediate : NULL);
 }
 
 /* What has become of a chunk. True: it is on its way. False: it is free again. */
 static bool chunk_posted(struct rbuf_peer *peer, struct rbuf_early_data *data,
                          struct rbuf_tx_chunk *chunk, enum rbuf_fab_status status)
 {
-    if (status != RBUF_FAB_OK) {
+    if (!rbuf_peer_posted(peer, status)) {
         rbuf_tx_chunk_free(peer->core, chunk);
-        if (status == RBUF_FAB_DEAD) {
-            rbuf_peer_break(peer, -ECONNRESET);
-        }
         return false;
     }
-    chunk->work.kind = RBUF_WORK_EARLY;
+    chunk->work.completed = chunk_completed;
     chunk->early = data;
     data->in_flight++;
     peer->early_out->in_flight++;
@@ -395,7 +386,8 @@ static bool copy_chunk(struct rbuf_peer *peer, struct rbuf_early_data *data, uin
     rbuf_tx_chunk_fill(chunk, schedule, proof_of(&peer->early_out->window),
                        first_flag(&peer->early_out->window, data->seq), data->source, &whole);
     *budget -= data->next.bytes < *budget ? data->next.bytes : *budget;
-    return chunk_posted(peer, data, chunk, post(peer, data, chunk));
+    return chunk_posted(peer, data, chunk,
+                        post(peer, data, chunk, peer->early_out->window.immediate != 0));
 }
 
 bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t most,
@@ -468,17 +460,14 @@ static int send_rts(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
                     uint32_t announced, struct rbuf_early_data **data)
 {
     struct rbuf_early_out *out = peer->early_out;
-    const bool may = out != NULL && out->state == RBUF_EARLY_OUT_OPEN && bytes > 0;
-    struct rbuf_early_data *slot;
+    const bool may =
+        out != NULL && out->state == RBUF_EARLY_OUT_OPEN && bytes > 0 && am->argument == 0;
+    struct rbuf_early_data *slot = may ? find_slot(peer) : NULL;
 
-    if (am->argument != 0) {
-        note_later(out, source);
-        return (int) rbuf_am_send(peer, am);
-    }
-    slot = may ? find_slot(peer) : NULL;
     if (slot == NULL) {
         note_later(out, source);
-        return (int) rbuf_am_send_as(peer, am, RBUF_MESSAGE_RTS, 0);
+        return (int) (am->argument != 0 ? rbuf_am_send(peer, am)
+                                        : rbuf_am_send_as(peer, am, RBUF_MESSAGE_RTS, 0));
     }
     out->rts++;
     *slot = (struct rbuf_early_data){.state = RBUF_EARLY_FREE,
@@ -571,8 +560,7 @@ struct rbuf_tx_chunk *rbuf_early_begin(struct rbuf_peer *peer, struct rbuf_early
 
 void *rbuf_early_block(const struct rbuf_peer *peer, const struct rbuf_tx_chunk *chunk, uint32_t i)
 {
-    return rbuf_arena_block(&peer->core->send_arena, chunk->arena_first) +
-           (size_t) i * peer->early_out->window.schedule.block_bytes;
+    return chunk->data + (size_t) i * peer->early_out->window.schedule.block_bytes;
 }
 
 uint32_t rbuf_early_block_payload(const struct rbuf_peer *peer)
@@ -583,18 +571,13 @@ uint32_t rbuf_early_block_payload(const struct rbuf_peer *peer)
 bool rbuf_early_end(struct rbuf_peer *peer, struct rbuf_early_data *data,
                     struct rbuf_tx_chunk *chunk, uint32_t blocks)
 {
-    const struct rbuf_early_window *window = &peer->early_out->window;
-
     if (blocks == 0) {
         rbuf_tx_chunk_free(peer->core, chunk);
         return true;
     }
     chunk->shape.blocks = blocks;
-    chunk->shape.bytes = blocks * rbuf_block_payload(&window->schedule);
+    chunk->shape.bytes = blocks * rbuf_early_block_payload(peer);
     data->next.blocks = blocks; /* the next one goes on behind it */
     data->next.bytes = chunk->shape.bytes;
-    rbuf_tx_chunk_stamp(chunk, &window->schedule, first_flag(window, data->seq));
-    return chunk_posted(
-        peer, data, chunk,
-        rbuf_tx_chunk_write(chunk, &window->schedule, chunk_address(window, data), window->rkey));
+    return chunk_posted(peer, data, chunk, post(peer, data, chunk, false));
 }

@@ -25,8 +25,10 @@
 
 static void become(struct rbuf_grant *grant, enum rbuf_grant_state state)
 {
-    rbuf_trace("grant", grant->peer->index, rbuf_grant_id(grant),
-               rbuf_grant_state_name(grant->state), rbuf_grant_state_name(state));
+    static const char *const names[] = {RBUF_GRANT_STATES(RBUF_STATE_NAME)};
+
+    rbuf_trace("grant", grant->peer->index, rbuf_grant_id(grant), names[grant->state],
+               names[state]);
     grant->state = state;
 }
 
@@ -49,7 +51,7 @@ static void describe(const struct rbuf_grant *grant, enum rbuf_offer_mode mode,
     if (mode == RBUF_OFFER_STAGED) {
         if (grant->lane_blocks > 0) {
             offer->lane = (uintptr_t) rbuf_arena_block(&core->receive_arena, grant->lane_first);
-            offer->rkey = rbuf_arena_rkey(&core->receive_arena, grant->lane_first);
+            offer->rkey = rbuf_arena_extent(&core->receive_arena, grant->lane_first)->rkey;
         }
         offer->flag = grant->lane_flag;
         offer->acks = grant->acks_first;
@@ -151,15 +153,13 @@ uint64_t rbuf_grant_part_bytes(const struct rbuf_grant *grant)
     return grant->part == RBUF_GRANT_PART_EARLY ? grant->early_bytes : rest_of(grant);
 }
 
+/* If what was claimed has gone nothing is read before EARLY comes. */
 void rbuf_grant_begin(struct rbuf_grant *grant, enum rbuf_grant_part part)
 {
     const bool early = part == RBUF_GRANT_PART_EARLY && rbuf_grant_early_is_there(grant);
 
     grant->part = part;
     grant->block = 0;
-    if (early && grant->peer->early_in == NULL) {
-        return; /* what was claimed has gone, window and all: nothing is read before EARLY comes */
-    }
     grant->flag = early ? rbuf_early_in_flag(grant->peer, grant->early_seq) : grant->lane_flag;
     rbuf_schedule_first(early ? &grant->peer->early_in->schedule : &grant->schedule,
                         rbuf_grant_part_bytes(grant), &grant->chunk);
@@ -194,7 +194,7 @@ static bool take_lane(struct rbuf_grant *grant)
         slot_give(grant);
         return false;
     }
-    if (rbuf_peer_is_checked(grant->peer)) {
+    if (rbuf_peer_proof(grant->peer) == RBUF_PROOF_CHECKSUM) {
         rbuf_arena_fill(&core->receive_arena, grant->lane_first, grant->lane_blocks, core->fill);
     }
     grant->lane_flag = core->receive_arena.next_flag;
@@ -223,7 +223,7 @@ static void unstage(struct rbuf_grant *grant)
     TAILQ_REMOVE(&core->receiving, grant, link);
     if (grant->lane_blocks > 0) {
         rbuf_arena_give(&core->receive_arena, grant->lane_first, grant->lane_blocks);
-        if (rbuf_peer_is_checked(grant->peer)) {
+        if (rbuf_peer_proof(grant->peer) == RBUF_PROOF_CHECKSUM) {
             rbuf_arena_want_fill(&core->receive_arena, grant->lane_first, grant->lane_blocks);
             core->chores_due_ns = 0;
         }
@@ -459,15 +459,8 @@ static void release_held(struct rbuf_grant *grant)
     struct rbuf_held *held;
 
     while ((held = STAILQ_FIRST(&grant->held)) != NULL) {
-        const struct rbuf_delivery delivery = {.origin = RBUF_ORIGIN_HELD,
-                                               .data = held->data,
-                                               .bytes = held->bytes,
-                                               .tag = held->tag,
-                                               .channel = held->channel,
-                                               .extra = held->extra};
-
         STAILQ_REMOVE_HEAD(&grant->held, link);
-        (void) rbuf_core_deliver(grant->peer, &delivery);
+        (void) rbuf_core_deliver(grant->peer, &held->delivery);
     }
 }
 

@@ -24,7 +24,6 @@
 
 #include <stdlib.h>
 
-#include "core/base/states.h"
 #include "core/state/state.h"
 
 /* What a grant waits for. */
@@ -37,13 +36,6 @@
     STATE(RBUF_GRANT_, PLACED)      /* its user's close: all of it is in the buffer */
 
 enum rbuf_grant_state { RBUF_GRANT_STATES(RBUF_STATE) };
-
-static inline const char *rbuf_grant_state_name(enum rbuf_grant_state state)
-{
-    static const char *const names[] = {RBUF_GRANT_STATES(RBUF_STATE_NAME)};
-
-    return names[state];
-}
 
 /* What a grant knows of the early data of its message. */
 enum rbuf_grant_early {
@@ -61,10 +53,7 @@ enum rbuf_grant_part { RBUF_GRANT_PART_EARLY, RBUF_GRANT_PART_LANE };
 
 struct rbuf_held {
     STAILQ_ENTRY(rbuf_held) link;
-    uint32_t bytes;
-    uint8_t tag;
-    uint8_t channel;
-    uint8_t extra; /* enum rbuf_extra */
+    struct rbuf_delivery delivery; /* of what stands in `data` */
     _Alignas(8) unsigned char data[];
 };
 

@@ -93,10 +93,10 @@ void rbuf_lease_free_if_unused(struct rbuf_peer *peer)
 
 static bool is_window(const struct rbuf_core *core, uint32_t first)
 {
-    for (uint32_t i = 0; i < core->peer_count; i++) {
-        const struct rbuf_peer *peer = core->peers[i];
+    for (uint32_t i = 0; i < RBUF_EARLY_PEERS_MAX; i++) {
+        const struct rbuf_peer *holder = core->windows.holder[i];
 
-        if (peer != NULL && peer->early_in != NULL && peer->early_in->first == first) {
+        if (holder != NULL && holder->early_in->first == first) {
             return true;
         }
     }
@@ -186,7 +186,7 @@ static void tell_window(struct rbuf_peer *peer)
         .base = (uintptr_t) rbuf_arena_block(&core->receive_arena, in->first),
         .flag = in->flag,
         .first = in->slot[0].seq,
-        .rkey = rbuf_arena_rkey(&core->receive_arena, in->first),
+        .rkey = rbuf_arena_extent(&core->receive_arena, in->first)->rkey,
         .slot_blocks = in->slot_blocks,
         .immediate = core->options.arrival == RBUF_ARRIVAL_IMMEDIATE ? in->immediate : 0,
         .schedule = in->schedule,
@@ -221,7 +221,7 @@ static bool lease(struct rbuf_peer *peer)
         rbuf_arena_give(arena, first, rbuf_early_window_blocks(&core->options.early));
         return true; /* it was not necessary */
     }
-    if (rbuf_peer_is_checked(peer)) {
+    if (rbuf_peer_proof(peer) == RBUF_PROOF_CHECKSUM) {
         rbuf_arena_fill(arena, first, rbuf_early_window_blocks(&core->options.early), core->fill);
     }
     core->windows.out++;
@@ -248,13 +248,12 @@ static struct rbuf_peer *least_recent(const struct rbuf_core *core)
 {
     struct rbuf_peer *found = NULL;
 
-    for (uint32_t i = 0; i < core->peer_count; i++) {
-        struct rbuf_peer *peer = core->peers[i];
+    for (uint32_t i = 0; i < RBUF_EARLY_PEERS_MAX; i++) {
+        struct rbuf_peer *holder = core->windows.holder[i];
 
-        if (peer != NULL && peer->early_in != NULL &&
-            peer->early_in->state == RBUF_EARLY_IN_LEASED &&
-            (found == NULL || peer->early_in->last_rts < found->early_in->last_rts)) {
-            found = peer;
+        if (holder != NULL && holder->early_in->state == RBUF_EARLY_IN_LEASED &&
+            (found == NULL || holder->early_in->last_rts < found->early_in->last_rts)) {
+            found = holder;
         }
     }
     return found;

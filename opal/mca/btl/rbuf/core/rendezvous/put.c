@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * How a put for a lane begins (core/rendezvous/put.h): as far as EARLY or FILLING, from where it is
- * core/rendezvous/sender.c's. Owns the RTRs that came before their puts.
+ * Puts into the lane of the receiver's offer (core/rendezvous/put.h): how they begin, as far as
+ * EARLY or FILLING, from where they are core/rendezvous/sender.c's; and their way, by which that
+ * goes on. Owns the RTRs that came before their puts.
  */
 #include "core/rendezvous/put.h"
 
@@ -11,7 +12,6 @@
 
 #include "core/eager/channel.h"
 #include "core/rendezvous/early.h"
-#include "core/rendezvous/lane_put.h"
 #include "core/rendezvous/sender.h"
 #include "core/stage/tx_chunk.h"
 
@@ -24,6 +24,56 @@ struct rbuf_unexpected_rtr {
     SLIST_ENTRY(rbuf_unexpected_rtr) link;
     struct rbuf_offer offer;
 };
+
+/* ---- their way ---- */
+
+/* True if the buffer of chunk `next` is free at the receiver. The acquire pairs with the adapter
+ * placing the peer's count, which follows the copy out of the buffer. */
+static bool window_open(const struct rbuf_put *put)
+{
+    const struct rbuf_offer *offer = &put->offer;
+    uint64_t behind;
+    uint64_t word;
+
+    if (put->next.index < offer->schedule.buffers) {
+        return true;
+    }
+    behind = put->next.index - offer->schedule.buffers;
+    word = atomic_load_explicit(&put->peer->mailbox->ack[offer->slot], memory_order_acquire);
+    return (int64_t) (word - offer->acks) > (int64_t) behind;
+}
+
+static void fill(struct rbuf_put *put, uint64_t *budget)
+{
+    rbuf_tx_chunk_fill(put->filling, &put->offer.schedule,
+                       rbuf_arrival_proof((enum rbuf_arrival) put->offer.arrival), put->offer.flag,
+                       put->rest, budget);
+}
+
+static enum rbuf_fab_status write_chunk(struct rbuf_put *put)
+{
+    const struct rbuf_offer *offer = &put->offer;
+    const struct rbuf_schedule *schedule = &offer->schedule;
+    uint64_t buffer = put->next.index % schedule->buffers;
+    uint64_t address = offer->lane + buffer * offer->stride_blocks * schedule->block_bytes;
+    const uint32_t immediate = rbuf_immediate(offer->id);
+
+    return rbuf_tx_chunk_write(put->filling, schedule, offer->flag, address, offer->rkey,
+                               offer->arrival == RBUF_ARRIVAL_IMMEDIATE ? &immediate : NULL);
+}
+
+static bool step(struct rbuf_put *put)
+{
+    return rbuf_schedule_next(&put->offer.schedule, put->rest_bytes, &put->next);
+}
+
+const struct rbuf_put_way rbuf_put_to_lane = {.window_open = window_open,
+                                              .fill = fill,
+                                              .write = write_chunk,
+                                              .step = step,
+                                              .posted = RBUF_PUT_DONE};
+
+/* ---- how they begin ---- */
 
 /* An offer from outside must be one that this side can walk, address and stage. */
 static bool offer_usable(struct rbuf_peer *peer, const struct rbuf_put *put)

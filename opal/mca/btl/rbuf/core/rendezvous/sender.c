@@ -87,12 +87,8 @@ static enum put_progress fill(struct rbuf_put *put, bool may_stage, uint64_t *bu
 static bool write_chunk(struct rbuf_put *put)
 {
     struct rbuf_peer *peer = put->peer;
-    const enum rbuf_fab_status status = put->way->write(put);
 
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    if (status != RBUF_FAB_OK) {
+    if (!rbuf_peer_posted(peer, put->way->write(put))) {
         return false;
     }
     peer->core->stats.staged_chunks++;
@@ -198,14 +194,6 @@ void rbuf_sender_begin(struct rbuf_peer *peer, struct rbuf_put *put)
     if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->puts) == put) {
         rbuf_sender_progress(peer, &budget);
     }
-}
-
-struct rbuf_peer *rbuf_sender_chunk_completed(struct rbuf_core *core, struct rbuf_work *work)
-{
-    struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_of(work);
-
-    rbuf_tx_chunk_free(core, chunk);
-    return chunk->peer;
 }
 
 static void fail_list(struct rbuf_core *core, struct rbuf_put_list *list, int status)

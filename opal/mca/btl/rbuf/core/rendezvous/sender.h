@@ -33,9 +33,6 @@ void rbuf_sender_finish(struct rbuf_put *put, enum rbuf_event_kind kind, int sta
 int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget);
 bool rbuf_sender_idle(const struct rbuf_peer *peer);
 
-/* A chunk for a lane has left: the peer that it was for. */
-struct rbuf_peer *rbuf_sender_chunk_completed(struct rbuf_core *core, struct rbuf_work *work);
-
 /* Ends the puts that have begun, and those that wait for an RTR. */
 void rbuf_sender_fail(struct rbuf_peer *peer, int status);
 void rbuf_sender_close(struct rbuf_core *core);

@@ -63,15 +63,26 @@ enum rbuf_ring_out_state {
     RBUF_RING_OUT_REINVITED /* CLOSING, and there is a new offer already */
 };
 
+/* The long message that was begun. */
+struct rbuf_ring_begun {
+    unsigned char *data; /* where it stands here */
+    uint64_t remote;     /* and at the peer */
+    uint32_t slots;
+    uint32_t bytes;     /* payload */
+    uint32_t trailer;   /* bytes */
+    uint32_t length;    /* bytes of both, with padding */
+    uint32_t first;     /* of them, those in its first slot; the last of these are its first word */
+    uint32_t written;   /* of them, those that have left */
+    uint32_t displaced; /* words in place of its payload */
+    uint64_t words;     /* the slots that end with them, a bit each, from its first on */
+};
+
 struct rbuf_ring_out {
     enum rbuf_ring_out_state state;
-    uint32_t returns;         /* RETURNs of ours that are not known to have left */
-    uint32_t room;            /* largest payload of one slot, bytes */
-    uint32_t longest;         /* of several; no more than `room`: none goes so */
-    uint32_t trailer;         /* of the long message that was begun, bytes */
-    uint32_t written;         /* of its bytes, those that have left */
-    uint32_t displaced;       /* words in place of its payload */
-    uint64_t words;           /* the slots that end with them, a bit each, from its first on */
+    uint32_t returns; /* RETURNs of ours that are not known to have left */
+    uint32_t room;    /* largest payload of one slot, bytes */
+    uint32_t longest; /* of several; no more than `room`: none goes so */
+    struct rbuf_ring_begun begun;
     uint32_t slot_bytes;      /* distance of our slots */
     enum rbuf_proof proof;    /* the form of its words, as the peer wants them */
     uint64_t use;             /* of the next message; its slot is use modulo the number of slots */

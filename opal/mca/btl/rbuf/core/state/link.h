@@ -15,7 +15,7 @@
 
 #include "core/base/bounce.h"
 #include "core/base/wire.h"
-#include "core/base/work.h"
+#include "core/base/fab.h"
 
 struct rbuf_peer;
 
@@ -62,7 +62,6 @@ struct rbuf_words {
 /* A write that is waited for. */
 struct rbuf_word_write {
     struct rbuf_work work;
-    struct rbuf_peer *peer;
     struct rbuf_bounce *bounce; /* NULL: it went inline */
     unsigned place;
     SLIST_ENTRY(rbuf_word_write) link;

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "core/base/states.h"
+#include "core/base/trace.h"
 #include "core/base/wire.h"
 
 struct rbuf_peer;
@@ -32,13 +32,6 @@ struct rbuf_early_options {
     STATE(RBUF_EARLY_, DROPPED) /* what is on its way there: nobody will take it */
 
 enum rbuf_early_state { RBUF_EARLY_STATES(RBUF_STATE) };
-
-static inline const char *rbuf_early_state_name(enum rbuf_early_state state)
-{
-    static const char *const names[] = {RBUF_EARLY_STATES(RBUF_STATE_NAME)};
-
-    return names[state];
-}
 
 struct rbuf_early_data {
     enum rbuf_early_state state;
@@ -78,13 +71,6 @@ enum rbuf_early_in_state { RBUF_EARLY_IN_LEASED, RBUF_EARLY_IN_RECALLED, RBUF_EA
     STATE(RBUF_EARLY_SLOT_, LAST)      /* the delivery of its last fragments */
 
 enum rbuf_early_slot_state { RBUF_EARLY_SLOT_STATES(RBUF_STATE) };
-
-static inline const char *rbuf_early_slot_state_name(enum rbuf_early_slot_state state)
-{
-    static const char *const names[] = {RBUF_EARLY_SLOT_STATES(RBUF_STATE_NAME)};
-
-    return names[state];
-}
 
 struct rbuf_early_slot {
     enum rbuf_early_slot_state state;

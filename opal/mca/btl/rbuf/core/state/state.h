@@ -24,6 +24,7 @@
 #ifndef RBUF_CORE_STATE_H
 #define RBUF_CORE_STATE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,11 +33,9 @@
 #include "core/base/arena.h"
 #include "core/base/bounce.h"
 #include "core/base/event.h"
-#include "core/base/states.h"
 #include "core/base/stats.h"
 #include "core/base/trace.h"
 #include "core/base/wire.h"
-#include "core/base/work.h"
 #include "core/state/eager.h"
 #include "core/state/link.h"
 #include "core/state/rendezvous.h"
@@ -60,7 +59,7 @@ TAILQ_HEAD(rbuf_peer_list, rbuf_peer);
 SLIST_HEAD(rbuf_rtr_list, rbuf_unexpected_rtr);
 STAILQ_HEAD(rbuf_tx_chunk_list, rbuf_tx_chunk);
 
-/* In which order core/onesided/rma_order.h has one-sided operations posted. */
+/* In which order core/onesided/rma_order.c has one-sided operations posted. */
 enum rbuf_rma_order {
     RBUF_RMA_ISSUE,      /* as they are started; nothing is held */
     RBUF_RMA_INTERLEAVE, /* one of the one kind, one of the other */
@@ -100,13 +99,6 @@ struct rbuf_core_options {
     STATE(RBUF_PEER_, FAILED)      /* to be removed: everything ends in an error */
 
 enum rbuf_peer_state { RBUF_PEER_STATES(RBUF_STATE) };
-
-static inline const char *rbuf_peer_state_name(enum rbuf_peer_state state)
-{
-    static const char *const names[] = {RBUF_PEER_STATES(RBUF_STATE_NAME)};
-
-    return names[state];
-}
 
 enum rbuf_probe_state { RBUF_PROBE_IDLE, RBUF_PROBE_POSTED };
 
@@ -219,10 +211,10 @@ static inline enum rbuf_arrival rbuf_peer_arrival(const struct rbuf_peer *peer)
     return peer->proof == RBUF_PROOF_CHECKSUM ? rbuf_arrival_checked(arrival) : arrival;
 }
 
-/* True if checksums prove what the peer writes. */
-static inline bool rbuf_peer_is_checked(const struct rbuf_peer *peer)
+/* What proves that what the peer writes is there. */
+static inline enum rbuf_proof rbuf_peer_proof(const struct rbuf_peer *peer)
 {
-    return rbuf_arrival_proof(rbuf_peer_arrival(peer)) == RBUF_PROOF_CHECKSUM;
+    return rbuf_arrival_proof(rbuf_peer_arrival(peer));
 }
 
 /* By what the peer cuts a message of `bytes` that it puts: our schedule, with no chunk larger than
@@ -252,8 +244,9 @@ static inline void rbuf_peer_wake(struct rbuf_peer *peer)
 
 static inline void rbuf_peer_become(struct rbuf_peer *peer, enum rbuf_peer_state state)
 {
-    rbuf_trace("peer", peer->index, 0, rbuf_peer_state_name(peer->state),
-               rbuf_peer_state_name(state));
+    static const char *const names[] = {RBUF_PEER_STATES(RBUF_STATE_NAME)};
+
+    rbuf_trace("peer", peer->index, 0, names[peer->state], names[state]);
     peer->state = state;
 }
 
@@ -272,6 +265,15 @@ static inline void rbuf_peer_break(struct rbuf_peer *peer, int status)
         peer->broken_status = status;
         rbuf_peer_wake(peer);
     }
+}
+
+/* True if the request was posted. A queue pair that is dead breaks the peer. */
+static inline bool rbuf_peer_posted(struct rbuf_peer *peer, enum rbuf_fab_status status)
+{
+    if (status == RBUF_FAB_DEAD) {
+        rbuf_peer_break(peer, -ECONNRESET);
+    }
+    return status == RBUF_FAB_OK;
 }
 
 static inline void rbuf_core_raise(struct rbuf_core *core, enum rbuf_event_kind kind,
