@@ -336,7 +336,7 @@ static void take_answer(struct world_node *node, struct world_message *message,
         return;
     }
     if ((message->kind == WORLD_DIRECT || message->kind == WORLD_COPIED) &&
-        peer->early_out != NULL) { /* the message does not go behind its early data */
+        peer->rendezvous.early_out != NULL) { /* the message does not go behind its early data */
         rbuf_early_forget(peer, message->source);
     }
     if (message->kind == WORLD_DIRECT) {

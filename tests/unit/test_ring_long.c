@@ -45,7 +45,7 @@ START_TEST(every_length_in_one_write)
     struct world_options options = long_options();
     struct world *world = world_open(&options);
     const struct rbuf_ring_options *ring_options = &options.core.ring;
-    const struct rbuf_ring_out *out = &sender_of(world)->ring_out;
+    const struct rbuf_ring_out *out = &sender_of(world)->eager.ring_out;
     const uint32_t shorter = sizeof(struct rbuf_ring_long_trailer);
     uint32_t whole = 0;
 
@@ -158,7 +158,7 @@ START_TEST(as_many_parts_as_fit)
     answer(world);
     take_over(world);
     ck_assert(send_long(world, 3000, 5, 128));
-    ck_assert_uint_eq(peer->ring_out.begun.displaced, RBUF_RING_PARTS);
+    ck_assert_uint_eq(peer->eager.ring_out.begun.displaced, RBUF_RING_PARTS);
     let_arrive(world);
     event = take_long(world, 3000, 5);
     rbuf_core_release(event.peer, &event.delivery);
@@ -177,7 +177,7 @@ START_TEST(ends_of_parts)
 
     rings_open(world);
     answer(world);
-    for (uint32_t bytes = peer->ring_out.room + 1; bytes <= LONGEST; bytes++) {
+    for (uint32_t bytes = peer->eager.ring_out.room + 1; bytes <= LONGEST; bytes++) {
         const uint32_t slots = rbuf_ring_long_slots(bytes, SLOT);
         const uint32_t first = rbuf_ring_padded(bytes) + RBUF_RING_LONG_EXTRA - (slots - 1) * SLOT;
 
@@ -234,9 +234,9 @@ END_TEST
 /* The word that is due where the receiver looks after this message. */
 static uint64_t next_word(const struct rbuf_peer *peer, uint32_t bytes)
 {
-    const uint32_t slots = rbuf_ring_long_slots(bytes, peer->ring_out.slot_bytes);
+    const uint32_t slots = rbuf_ring_long_slots(bytes, peer->eager.ring_out.slot_bytes);
 
-    return rbuf_ring_word_of_use(peer->ring_out.proof, peer->ring_out.use + slots);
+    return rbuf_ring_word_of_use(peer->eager.ring_out.proof, peer->eager.ring_out.use + slots);
 }
 
 /* Fills the payload with what would be a message's trailer wherever it stood at the end of a slot:
@@ -275,9 +275,10 @@ START_TEST(payload_where_the_next_word_will_be)
     answer(world);
     take_over(world);
     payload = rbuf_am_begin_long(peer, BYTES);
-    fill_with_trailers(payload, BYTES,
-                       rbuf_ring_word(peer->ring_out.proof, peer->ring_out.use + SLOTS, 8),
-                       sender_at_receiver(world)->sequence_in + SLOTS - slots + 1);
+    fill_with_trailers(
+        payload, BYTES,
+        rbuf_ring_word(peer->eager.ring_out.proof, peer->eager.ring_out.use + SLOTS, 8),
+        sender_at_receiver(world)->sequence_in + SLOTS - slots + 1);
     ck_assert(rbuf_ring_long_end(peer, 1, 0));
     for (uint32_t i = slots; i < SLOTS; i++) {
         fill(rbuf_am_begin(peer, 4), 0, 4, i);

@@ -240,7 +240,7 @@ static void start_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation
     } else {
         rbuf_rma_start(peer, &operation->rma);
     }
-    if (peer->held > 0) {
+    if (peer->onesided.held > 0) {
         mca_btl_rbuf_async_wait(module);
     }
 }

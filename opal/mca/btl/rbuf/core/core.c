@@ -31,10 +31,10 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
     *core = (struct rbuf_core){
         .options = *options, .take = rbuf_inbox_take, .fill = rbuf_fill_value(options->random)};
     TAILQ_INIT(&core->busy);
-    TAILQ_INIT(&core->grants_free);
-    TAILQ_INIT(&core->receiving);
-    TAILQ_INIT(&core->deferred);
-    STAILQ_INIT(&core->chunks_free);
+    TAILQ_INIT(&core->rendezvous.grants_free);
+    TAILQ_INIT(&core->rendezvous.receiving);
+    TAILQ_INIT(&core->rendezvous.deferred);
+    STAILQ_INIT(&core->stage.chunks_free);
     core->options.window[RBUF_FLOW_RING] = (uint16_t) options->ring.slots;
     if (rbuf_arena_open(&core->send_arena, send_region, block_bytes) != 0 ||
         rbuf_arena_open(&core->receive_arena, receive_region, block_bytes) != 0 ||
@@ -44,7 +44,7 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
         return -ENOMEM;
     }
     rbuf_bounces_open(&core->bounces, &options->bounce);
-    rbuf_words_open(&core->word_writes);
+    rbuf_words_open(&core->link.word_writes);
     rbuf_lease_grown(core);
     return 0;
 }
@@ -74,7 +74,7 @@ void rbuf_core_grow(struct rbuf_core *core, struct rbuf_arena *arena, uint32_t l
     core->stats.staging_grown++;
     if (arena == &core->receive_arena) {
         rbuf_lease_grown(core);
-        core->deferred_retry = true;
+        core->rendezvous.deferred_retry = true;
     }
 }
 
@@ -149,13 +149,13 @@ static __attribute__((noinline)) int progress_work(struct rbuf_core *core)
     struct budget budget = {core->options.quantum, core->options.quantum};
     int done = 0;
 
-    if (!TAILQ_EMPTY(&core->receiving)) {
+    if (!TAILQ_EMPTY(&core->rendezvous.receiving)) {
         done += rbuf_receiver_progress(core, &receive_budget);
     }
     if (!TAILQ_EMPTY(&core->busy)) {
         done += progress_busy(core, &budget);
     }
-    if (!TAILQ_EMPTY(&core->deferred)) {
+    if (!TAILQ_EMPTY(&core->rendezvous.deferred)) {
         done += rbuf_grants_progress(core);
     }
     core->copied += 2 * (uint64_t) core->options.quantum - receive_budget - budget.send;
@@ -182,8 +182,8 @@ int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns)
     int done = 0;
 
     core->now_ns = now_ns;
-    if (!TAILQ_EMPTY(&core->receiving) || !TAILQ_EMPTY(&core->busy) ||
-        !TAILQ_EMPTY(&core->deferred)) {
+    if (!TAILQ_EMPTY(&core->rendezvous.receiving) || !TAILQ_EMPTY(&core->busy) ||
+        !TAILQ_EMPTY(&core->rendezvous.deferred)) {
         done = progress_work(core);
     }
     return now_ns >= core->chores_due_ns ? done + progress_chores(core, done == 0) : done;

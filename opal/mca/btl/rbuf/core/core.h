@@ -53,8 +53,8 @@ void rbuf_core_close(struct rbuf_core *core);
  * the number of messages. */
 static inline int rbuf_core_poll(struct rbuf_core *core)
 {
-    const struct rbuf_watch *watch = core->set.watch;
-    const struct rbuf_watch *end = watch + core->set.count;
+    const struct rbuf_watch *watch = core->eager.set.watch;
+    const struct rbuf_watch *end = watch + core->eager.set.count;
     int done = 0;
 
     /* Taking a message may end its ring. The watches behind it then move up by one, and the last
@@ -66,7 +66,7 @@ static inline int rbuf_core_poll(struct rbuf_core *core)
             done += rbuf_ring_in_take(watch->ring);
         }
     }
-    if (core->set.traffic >= core->set.period) {
+    if (core->eager.set.traffic >= core->eager.set.period) {
         rbuf_polling_set_age(core);
     }
     return done;

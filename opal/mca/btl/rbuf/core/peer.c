@@ -75,15 +75,15 @@ int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *us
     added->probe = (struct rbuf_work){.completed = probed, .peer = added};
     rbuf_credit_open(added);
     for (int id = 0; id < RBUF_CHANNELS; id++) {
-        TAILQ_INIT(&added->queued[id]);
+        TAILQ_INIT(&added->eager.queued[id]);
     }
-    TAILQ_INIT(&added->puts);
-    TAILQ_INIT(&added->ungranted);
-    TAILQ_INIT(&added->gets);
-    rbuf_copies_open(&added->copied_puts);
-    rbuf_copies_open(&added->copied_gets);
-    TAILQ_INIT(&added->rmas);
-    SLIST_INIT(&added->unexpected_rtrs);
+    TAILQ_INIT(&added->rendezvous.puts);
+    TAILQ_INIT(&added->rendezvous.ungranted);
+    TAILQ_INIT(&added->onesided.gets);
+    rbuf_copies_open(&added->onesided.copied_puts);
+    rbuf_copies_open(&added->onesided.copied_gets);
+    TAILQ_INIT(&added->onesided.rmas);
+    SLIST_INIT(&added->rendezvous.unexpected_rtrs);
     core->peers[index] = added;
     *peer = added;
     return 0;
@@ -96,9 +96,9 @@ void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *li
     }
     for (int id = 0; id < RBUF_CHANNELS; id++) {
         peer->queue[id] = link->queue[id];
-        peer->credit[id].window = link->window[id];
+        peer->link.credit[id].window = link->window[id];
         if (link->granted[id] != 0) {
-            rbuf_credit_grant(&peer->credit[id], link->granted[id]);
+            rbuf_credit_grant(&peer->link.credit[id], link->granted[id]);
         }
     }
     if (link->mailbox != NULL) {
@@ -109,7 +109,7 @@ void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *li
     peer->their_stage_bytes = link->their_stage_bytes;
     peer->their_index = link->their_index;
     peer->proof = link->proof;
-    peer->counts.mine[RBUF_COUNTED] =
+    peer->link.counts.mine[RBUF_COUNTED] =
         link->words == RBUF_WORDS_IN_ORDER ? RBUF_COUNTED_IN_ORDER : RBUF_COUNTED_UNORDERED;
     rbuf_peer_become(peer, RBUF_PEER_CONNECTED);
     rbuf_peer_wake(peer);
@@ -145,14 +145,15 @@ void rbuf_peer_fail(struct rbuf_peer *peer, int status)
 
 bool rbuf_peer_is_idle(const struct rbuf_peer *peer)
 {
-    return rbuf_channel_idle(peer) && rbuf_sender_idle(peer) && TAILQ_EMPTY(&peer->gets) &&
-           TAILQ_EMPTY(&peer->rmas) && peer->words.acks_due == 0 && !rbuf_early_in_owed(peer);
+    return rbuf_channel_idle(peer) && rbuf_sender_idle(peer) && TAILQ_EMPTY(&peer->onesided.gets) &&
+           TAILQ_EMPTY(&peer->onesided.rmas) && peer->link.words.acks_due == 0 &&
+           !rbuf_early_in_owed(peer);
 }
 
 bool rbuf_peer_drained(const struct rbuf_peer *peer)
 {
     bool queued = peer->state != RBUF_PEER_FAILED &&
-                  (!rbuf_peer_is_idle(peer) || !TAILQ_EMPTY(&peer->ungranted));
+                  (!rbuf_peer_is_idle(peer) || !TAILQ_EMPTY(&peer->rendezvous.ungranted));
 
     return !queued && peer->state != RBUF_PEER_BROKEN && peer->in_flight == 0;
 }
@@ -160,9 +161,10 @@ bool rbuf_peer_drained(const struct rbuf_peer *peer)
 /* True if something of the user waits to be sent. */
 static bool has_users(const struct rbuf_peer *peer)
 {
-    return !TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) || !TAILQ_EMPTY(&peer->queued[RBUF_BULK]) ||
-           !TAILQ_EMPTY(&peer->puts) || !TAILQ_EMPTY(&peer->ungranted) ||
-           !TAILQ_EMPTY(&peer->gets) || !TAILQ_EMPTY(&peer->rmas);
+    return !TAILQ_EMPTY(&peer->eager.queued[RBUF_CONTROL]) ||
+           !TAILQ_EMPTY(&peer->eager.queued[RBUF_BULK]) || !TAILQ_EMPTY(&peer->rendezvous.puts) ||
+           !TAILQ_EMPTY(&peer->rendezvous.ungranted) || !TAILQ_EMPTY(&peer->onesided.gets) ||
+           !TAILQ_EMPTY(&peer->onesided.rmas);
 }
 
 bool rbuf_peer_unused(const struct rbuf_peer *peer)
@@ -173,8 +175,9 @@ bool rbuf_peer_unused(const struct rbuf_peer *peer)
         has_users(peer) || peer->in_flight > 0) {
         return false;
     }
-    for (uint32_t i = 0; i < core->grant_count; i++) {
-        if (core->grants[i]->peer == peer && core->grants[i]->state != RBUF_GRANT_FREE) {
+    for (uint32_t i = 0; i < core->rendezvous.grant_count; i++) {
+        if (core->rendezvous.grants[i]->peer == peer &&
+            core->rendezvous.grants[i]->state != RBUF_GRANT_FREE) {
             return false;
         }
     }
@@ -223,9 +226,9 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
     }
     rbuf_sender_fail(peer, -ECONNRESET);
     rbuf_copied_put_fail(peer, -ECONNRESET);
-    for (uint32_t i = 0; i < core->grant_count; i++) {
-        if (core->grants[i]->peer == peer) {
-            rbuf_grant_close(core->grants[i]);
+    for (uint32_t i = 0; i < core->rendezvous.grant_count; i++) {
+        if (core->rendezvous.grants[i]->peer == peer) {
+            rbuf_grant_close(core->rendezvous.grants[i]);
         }
     }
     rbuf_lease_remove(peer);
@@ -239,6 +242,6 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
     if (peer->index < core->peer_first_free) {
         core->peer_first_free = peer->index;
     }
-    free(peer->words.acks);
+    free(peer->link.words.acks);
     free(peer);
 }

@@ -96,7 +96,7 @@ void mca_btl_rbuf_eager_beside(mca_btl_rbuf_module_t *module, const struct rbuf_
                                uint32_t waiting, size_t bytes)
 {
     mca_btl_rbuf_lock(module);
-    if (has_no_ring(&peer->ring_out, bytes) || waiting >= BESIDE_MOST) {
+    if (has_no_ring(&peer->eager.ring_out, bytes) || waiting >= BESIDE_MOST) {
         rbuf_eager_missed(&module->eager);
         module->super.btl_eager_limit = rbuf_eager_limit(&module->eager);
     }

@@ -84,7 +84,7 @@ static mca_btl_rbuf_registration_t *make(mca_btl_rbuf_registrar_t *registrar,
 /* The caller holds the lock. */
 static bool is_pressed(mca_btl_rbuf_registrar_t *registrar, enum rbuf_side side)
 {
-    return side == RBUF_SIDE_RECEIVE && !TAILQ_EMPTY(&registrar->core->deferred);
+    return side == RBUF_SIDE_RECEIVE && !TAILQ_EMPTY(&registrar->core->rendezvous.deferred);
 }
 
 mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_registrar_t *registrar,

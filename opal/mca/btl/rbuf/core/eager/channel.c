@@ -72,10 +72,10 @@ static bool posted(struct rbuf_peer *peer, const struct rbuf_am *am, bool inline
     if (!rbuf_peer_posted(peer, status)) {
         return false;
     }
-    peer->credit[am->channel].sent++;
+    peer->link.credit[am->channel].sent++;
     if (am->channel == RBUF_CONTROL) { /* what the other one says is not believed */
-        peer->sequence_out++;
-        rbuf_credit_advertised(&peer->counts);
+        peer->eager.sequence_out++;
+        rbuf_credit_advertised(&peer->link.counts);
     }
     peer->core->stats.sends[inlined]++;
     peer->core->stats.send_bytes += am->bytes;
@@ -106,7 +106,7 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
         return false;
     }
     if (am->channel == RBUF_CONTROL) {
-        peer->core->stats.ring_full += rbuf_ring_out_takes(&peer->ring_out, am->bytes);
+        peer->core->stats.ring_full += rbuf_ring_out_takes(&peer->eager.ring_out, am->bytes);
     }
     am->state = silent ? RBUF_AM_IDLE : RBUF_AM_POSTED;
     peer->in_flight += !silent;
@@ -161,8 +161,8 @@ static bool goes_ahead(const struct rbuf_am *am)
 /* The first that what goes ahead may overtake; NULL: none. */
 static struct rbuf_am *first_to_overtake(const struct rbuf_peer *peer)
 {
-    return peer->behind_rts != NULL ? TAILQ_NEXT(peer->behind_rts, link)
-                                    : TAILQ_FIRST(&peer->queued[RBUF_CONTROL]);
+    return peer->eager.behind_rts != NULL ? TAILQ_NEXT(peer->eager.behind_rts, link)
+                                          : TAILQ_FIRST(&peer->eager.queued[RBUF_CONTROL]);
 }
 
 /* The queued RTS of the early data that an EARLY of the control channel names: without it the peer
@@ -208,15 +208,15 @@ enqueue_before(struct rbuf_peer *peer, struct rbuf_am *am, struct rbuf_am *behin
         finish(am, -ECONNRESET);
         return RBUF_AM_QUEUED;
     }
-    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->queued[am->channel]) == behind &&
-        post(peer, am)) {
+    if (peer->state == RBUF_PEER_CONNECTED &&
+        TAILQ_FIRST(&peer->eager.queued[am->channel]) == behind && post(peer, am)) {
         return am->state;
     }
     am->state = RBUF_AM_QUEUED;
     if (behind != NULL) {
         TAILQ_INSERT_BEFORE(behind, am, link);
     } else {
-        TAILQ_INSERT_TAIL(&peer->queued[am->channel], am, link);
+        TAILQ_INSERT_TAIL(&peer->eager.queued[am->channel], am, link);
     }
     peer->core->queued++;
     peer->core->stats.messages_queued++;
@@ -233,16 +233,16 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
     if (rts == NULL || peer->state == RBUF_PEER_FAILED) {
         return enqueue_before(peer, am, first_behind(peer, am));
     }
-    peer->behind_rts = am;
+    peer->eager.behind_rts = am;
     return enqueue_before(peer, am, TAILQ_NEXT(rts, link));
 }
 
 static void dequeue(struct rbuf_peer *peer, struct rbuf_am *am)
 {
-    TAILQ_REMOVE(&peer->queued[am->channel], am, link);
+    TAILQ_REMOVE(&peer->eager.queued[am->channel], am, link);
     peer->core->queued--;
-    if (peer->behind_rts == am) {
-        peer->behind_rts = NULL;
+    if (peer->eager.behind_rts == am) {
+        peer->eager.behind_rts = NULL;
     }
 }
 
@@ -265,7 +265,7 @@ enum rbuf_am_state rbuf_am_send_as(struct rbuf_peer *peer, struct rbuf_am *am,
 /* True if a message for the channel need not queue behind others. */
 static bool may_go(const struct rbuf_peer *peer, enum rbuf_channel_id id)
 {
-    return peer->state == RBUF_PEER_CONNECTED && TAILQ_EMPTY(&peer->queued[id]);
+    return peer->state == RBUF_PEER_CONNECTED && TAILQ_EMPTY(&peer->eager.queued[id]);
 }
 
 bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t tag,
@@ -388,7 +388,7 @@ int rbuf_channel_progress(struct rbuf_peer *peer)
     for (int id = 0; id < RBUF_CHANNELS && peer->state == RBUF_PEER_CONNECTED; id++) {
         struct rbuf_am *am;
 
-        while ((am = TAILQ_FIRST(&peer->queued[id])) != NULL && post(peer, am)) {
+        while ((am = TAILQ_FIRST(&peer->eager.queued[id])) != NULL && post(peer, am)) {
             dequeue(peer, am);
             if (am->state == RBUF_AM_IDLE) {
                 finish(am, 0);
@@ -401,8 +401,8 @@ int rbuf_channel_progress(struct rbuf_peer *peer)
 
 bool rbuf_channel_idle(const struct rbuf_peer *peer)
 {
-    return TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) && TAILQ_EMPTY(&peer->queued[RBUF_BULK]) &&
-           !rbuf_credit_owed(peer);
+    return TAILQ_EMPTY(&peer->eager.queued[RBUF_CONTROL]) &&
+           TAILQ_EMPTY(&peer->eager.queued[RBUF_BULK]) && !rbuf_credit_owed(peer);
 }
 
 void rbuf_channel_fail(struct rbuf_peer *peer, int status)
@@ -410,7 +410,7 @@ void rbuf_channel_fail(struct rbuf_peer *peer, int status)
     for (int id = 0; id < RBUF_CHANNELS; id++) {
         struct rbuf_am *am;
 
-        while ((am = TAILQ_FIRST(&peer->queued[id])) != NULL) {
+        while ((am = TAILQ_FIRST(&peer->eager.queued[id])) != NULL) {
             dequeue(peer, am);
             finish(am, status);
         }

@@ -64,7 +64,7 @@ bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id channel, uint
  * returns false and nothing has happened. The lock is held from the one to the other. */
 static inline void *rbuf_am_begin(struct rbuf_peer *peer, uint32_t bytes)
 {
-    return TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) ? rbuf_ring_out_begin(peer, bytes) : NULL;
+    return TAILQ_EMPTY(&peer->eager.queued[RBUF_CONTROL]) ? rbuf_ring_out_begin(peer, bytes) : NULL;
 }
 
 static inline bool rbuf_am_end(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes,
@@ -77,7 +77,8 @@ static inline bool rbuf_am_end(struct rbuf_peer *peer, uint8_t tag, uint32_t byt
  * two rbuf_ring_long_write_part() may send the first bytes of it. */
 static inline void *rbuf_am_begin_long(struct rbuf_peer *peer, uint32_t bytes)
 {
-    return TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) ? rbuf_ring_long_begin(peer, bytes) : NULL;
+    return TAILQ_EMPTY(&peer->eager.queued[RBUF_CONTROL]) ? rbuf_ring_long_begin(peer, bytes)
+                                                          : NULL;
 }
 
 /* For core's own files. */
@@ -104,8 +105,8 @@ static inline void rbuf_channel_fill(const struct rbuf_peer *peer,
     header->peer = peer->their_index;
     header->kind = kind;
     header->tag = tag;
-    header->sequence = peer->sequence_out;
-    rbuf_credit_advertise(&peer->counts, header->credit);
+    header->sequence = peer->eager.sequence_out;
+    rbuf_credit_advertise(&peer->link.counts, header->credit);
 }
 
 #endif

@@ -15,11 +15,11 @@
 
 static bool has_credits(struct rbuf_peer *peer, uint32_t slots)
 {
-    if (rbuf_credit_left(&peer->credit[RBUF_FLOW_RING]) >= slots) {
+    if (rbuf_credit_left(&peer->link.credit[RBUF_FLOW_RING]) >= slots) {
         return true;
     }
     return rbuf_credit_look(peer, RBUF_FLOW_RING) &&
-           rbuf_credit_left(&peer->credit[RBUF_FLOW_RING]) >= slots;
+           rbuf_credit_left(&peer->link.credit[RBUF_FLOW_RING]) >= slots;
 }
 
 /* True if the network has nothing else of ours to carry, as far as the newest header of the peer
@@ -28,8 +28,8 @@ static bool has_credits(struct rbuf_peer *peer, uint32_t slots)
  * and a write more for each only costs. */
 static bool may_be_idle(const struct rbuf_peer *peer, uint32_t slots)
 {
-    const struct rbuf_credit *credit = &peer->credit[RBUF_FLOW_RING];
-    const struct rbuf_credit_counts *counts = &peer->counts;
+    const struct rbuf_credit *credit = &peer->link.credit[RBUF_FLOW_RING];
+    const struct rbuf_credit_counts *counts = &peer->link.counts;
     const uint16_t taken = counts->last_received[RBUF_COUNTED] != RBUF_COUNTED_NOT
                                ? counts->last_received[RBUF_FLOW_RING]
                                : (uint16_t) credit->taken;
@@ -42,7 +42,7 @@ static bool may_be_idle(const struct rbuf_peer *peer, uint32_t slots)
 static uint32_t trailer_for(const struct rbuf_peer *peer, uint32_t bytes, uint32_t slots)
 {
     const uint32_t whole = (uint32_t) sizeof(struct rbuf_ring_long_trailer);
-    const uint32_t reach = (slots - 1) * peer->ring_out.slot_bytes + RBUF_RING_WORD_BYTES;
+    const uint32_t reach = (slots - 1) * peer->eager.ring_out.slot_bytes + RBUF_RING_WORD_BYTES;
 
     return may_be_idle(peer, slots) || rbuf_ring_padded(bytes) + whole < reach
                ? RBUF_RING_LONG_EXTRA
@@ -51,7 +51,7 @@ static uint32_t trailer_for(const struct rbuf_peer *peer, uint32_t bytes, uint32
 
 void *rbuf_ring_long_begin(struct rbuf_peer *peer, uint32_t bytes)
 {
-    struct rbuf_ring_out *out = &peer->ring_out;
+    struct rbuf_ring_out *out = &peer->eager.ring_out;
     uint32_t slots, trailer, length, first;
 
     if (out->state != RBUF_RING_OUT_OPEN || bytes <= out->room || bytes > out->longest) {
@@ -97,7 +97,7 @@ static void put_word(struct rbuf_ring_out *out, uint32_t number)
 /* Writes the message's bytes from what has left on up to `until`. */
 static enum rbuf_fab_status write_until(struct rbuf_peer *peer, uint32_t until)
 {
-    struct rbuf_ring_out *out = &peer->ring_out;
+    struct rbuf_ring_out *out = &peer->eager.ring_out;
     const struct rbuf_ring_begun *begun = &out->begun;
 
     return rbuf_fab_post_write(peer->queue[RBUF_CONTROL], &out->request,
@@ -116,7 +116,7 @@ static uint32_t slots_within(const struct rbuf_ring_out *out, uint32_t ready)
 
 uint32_t rbuf_ring_long_part(const struct rbuf_peer *peer, uint32_t wanted)
 {
-    const struct rbuf_ring_out *out = &peer->ring_out;
+    const struct rbuf_ring_out *out = &peer->eager.ring_out;
     const uint32_t first = out->begun.first;
     const uint32_t beyond =
         wanted <= first ? 0 : (wanted - first + out->slot_bytes / 2) / out->slot_bytes;
@@ -127,7 +127,7 @@ uint32_t rbuf_ring_long_part(const struct rbuf_peer *peer, uint32_t wanted)
 
 void rbuf_ring_long_write_part(struct rbuf_peer *peer, uint32_t ready)
 {
-    struct rbuf_ring_out *out = &peer->ring_out;
+    struct rbuf_ring_out *out = &peer->eager.ring_out;
     struct rbuf_ring_begun *begun = &out->begun;
     const uint32_t within = slots_within(out, ready < begun->bytes ? ready : begun->bytes);
     uint32_t until;
@@ -157,7 +157,7 @@ void rbuf_ring_long_write_part(struct rbuf_peer *peer, uint32_t ready)
 /* Everything of the message but its payload is put where it belongs. */
 static void seal(struct rbuf_peer *peer, uint8_t tag, uint64_t argument)
 {
-    struct rbuf_ring_out *out = &peer->ring_out;
+    struct rbuf_ring_out *out = &peer->eager.ring_out;
     struct rbuf_ring_begun *begun = &out->begun;
     struct rbuf_ring_trailer *last =
         (struct rbuf_ring_trailer *) (void *) (begun->data + begun->length) - 1;
@@ -182,7 +182,7 @@ static void seal(struct rbuf_peer *peer, uint8_t tag, uint64_t argument)
 /* The rest was posted, if the status says so. */
 static bool took_slots(struct rbuf_peer *peer, enum rbuf_fab_status status)
 {
-    struct rbuf_ring_out *out = &peer->ring_out;
+    struct rbuf_ring_out *out = &peer->eager.ring_out;
     uint64_t slot;
 
     if (!rbuf_peer_posted(peer, status)) {
@@ -202,7 +202,7 @@ static bool took_slots(struct rbuf_peer *peer, enum rbuf_fab_status status)
 /* The ring may have gone since the message was begun. */
 static bool is_gone(const struct rbuf_peer *peer)
 {
-    return peer->ring_out.state != RBUF_RING_OUT_OPEN || rbuf_peer_is_lost(peer);
+    return peer->eager.ring_out.state != RBUF_RING_OUT_OPEN || rbuf_peer_is_lost(peer);
 }
 
 bool rbuf_ring_long_end(struct rbuf_peer *peer, uint8_t tag, uint64_t argument)
@@ -211,7 +211,7 @@ bool rbuf_ring_long_end(struct rbuf_peer *peer, uint8_t tag, uint64_t argument)
         return false;
     }
     seal(peer, tag, argument);
-    if (!took_slots(peer, write_until(peer, peer->ring_out.begun.length))) {
+    if (!took_slots(peer, write_until(peer, peer->eager.ring_out.begun.length))) {
         return false;
     }
     peer->core->stats.messages_sent++;
@@ -251,7 +251,7 @@ static unsigned list_pieces(const struct rbuf_ring_out *out, const struct rbuf_f
 bool rbuf_ring_long_gather(struct rbuf_peer *peer, uint8_t tag, uint64_t argument,
                            const struct rbuf_fab_piece *data, struct rbuf_work *work)
 {
-    struct rbuf_ring_out *out = &peer->ring_out;
+    struct rbuf_ring_out *out = &peer->eager.ring_out;
     const struct rbuf_ring_begun *begun = &out->begun;
     const uint32_t lead = begun->bytes - data->bytes;
     const uint32_t behind = begun->first;

@@ -14,7 +14,7 @@
  * Nothing is kept: without rbuf_ring_out_end() nothing happens. */
 static inline void *rbuf_ring_out_begin(struct rbuf_peer *peer, uint32_t bytes)
 {
-    const struct rbuf_ring_out *out = &peer->ring_out;
+    const struct rbuf_ring_out *out = &peer->eager.ring_out;
 
     if (!rbuf_ring_out_takes(out, bytes) || !rbuf_credit_available(peer, RBUF_FLOW_RING)) {
         return NULL;
@@ -40,9 +40,9 @@ bool rbuf_ring_out_gather(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, u
 /* A message of `bytes` has left that takes so many slots. */
 static inline void rbuf_ring_out_posted(struct rbuf_peer *peer, uint32_t slots, uint32_t bytes)
 {
-    peer->credit[RBUF_FLOW_RING].sent += slots;
-    peer->sequence_out++;
-    rbuf_credit_advertised(&peer->counts);
+    peer->link.credit[RBUF_FLOW_RING].sent += slots;
+    peer->eager.sequence_out++;
+    rbuf_credit_advertised(&peer->link.counts);
     peer->core->stats.ring_sent++;
     peer->core->stats.ring_bytes += bytes;
 }

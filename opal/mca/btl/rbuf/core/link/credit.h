@@ -59,7 +59,7 @@ bool rbuf_credit_look(struct rbuf_peer *peer, enum rbuf_flow flow);
 /* True if a message of the flow may be sent. */
 static inline bool rbuf_credit_available(struct rbuf_peer *peer, enum rbuf_flow flow)
 {
-    return rbuf_credit_is_left(&peer->credit[flow]) || rbuf_credit_look(peer, flow);
+    return rbuf_credit_is_left(&peer->link.credit[flow]) || rbuf_credit_look(peer, flow);
 }
 
 /* The counts for a header of ours, and, once that is posted, that the peer knows them. */
@@ -109,9 +109,9 @@ int rbuf_credit_write(struct rbuf_peer *peer);
 /* A message of the peer was taken off, and it is owed a credit. */
 static inline void rbuf_credit_consumed(struct rbuf_peer *peer, enum rbuf_flow flow)
 {
-    peer->credit[flow].consumed++;
-    peer->counts.mine[flow]++;
-    if (rbuf_credit_is_due(peer->credit, &peer->counts, flow)) {
+    peer->link.credit[flow].consumed++;
+    peer->link.counts.mine[flow]++;
+    if (rbuf_credit_is_due(peer->link.credit, &peer->link.counts, flow)) {
         rbuf_peer_wake(peer);
     }
 }

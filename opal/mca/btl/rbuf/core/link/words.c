@@ -26,8 +26,8 @@ static void written(struct rbuf_work *work, int status)
     if (write->bounce != NULL) {
         rbuf_bounce_give(&peer->core->bounces, write->bounce);
     }
-    peer->words.under_way[write->place / 64] &= ~(1ull << write->place % 64);
-    SLIST_INSERT_HEAD(&peer->core->word_writes.free, write, link);
+    peer->link.words.under_way[write->place / 64] &= ~(1ull << write->place % 64);
+    SLIST_INSERT_HEAD(&peer->core->link.word_writes.free, write, link);
 }
 
 void rbuf_words_open(struct rbuf_word_writes *writes)
@@ -71,16 +71,17 @@ static enum rbuf_fab_status write_bounced(struct rbuf_peer *peer, unsigned place
 bool rbuf_words_write(struct rbuf_peer *peer, unsigned place, uint64_t value)
 {
     const bool inlined = rbuf_fab_inline_max(peer->queue[RBUF_CONTROL]) >= sizeof(value);
-    struct rbuf_word_writes *writes = &peer->core->word_writes;
+    struct rbuf_word_writes *writes = &peer->core->link.word_writes;
     struct rbuf_word_write *write = SLIST_FIRST(&writes->free);
-    uint64_t *under_way = &peer->words.under_way[place / 64];
+    uint64_t *under_way = &peer->link.words.under_way[place / 64];
     const uint64_t bit = 1ull << place % 64;
 
     rbuf_credit_learn_order(peer);
-    if (inlined && peer->words.order == RBUF_WORDS_IN_ORDER) {
+    if (inlined && peer->link.words.order == RBUF_WORDS_IN_ORDER) {
         return rbuf_peer_posted(peer, write_inline(peer, place, value, NULL));
     }
-    if (write == NULL || (peer->words.order == RBUF_WORDS_ONE_BY_ONE && (*under_way & bit) != 0)) {
+    if (write == NULL ||
+        (peer->link.words.order == RBUF_WORDS_ONE_BY_ONE && (*under_way & bit) != 0)) {
         return false;
     }
     write->bounce = NULL;

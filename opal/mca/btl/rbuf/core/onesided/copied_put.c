@@ -20,12 +20,12 @@ static struct rbuf_put *put_of(struct rbuf_copy *copy)
 /* All of it is at its place. */
 static void finish(struct rbuf_peer *peer, struct rbuf_put *put)
 {
-    struct rbuf_copy *next = rbuf_copies_end(&peer->copied_puts);
+    struct rbuf_copy *next = rbuf_copies_end(&peer->onesided.copied_puts);
 
-    TAILQ_REMOVE(&peer->puts, put, link);
+    TAILQ_REMOVE(&peer->rendezvous.puts, put, link);
     if (next != NULL) {
         rbuf_put_become(put_of(next), RBUF_PUT_FILLING);
-        TAILQ_INSERT_TAIL(&peer->puts, put_of(next), link);
+        TAILQ_INSERT_TAIL(&peer->rendezvous.puts, put_of(next), link);
     }
     rbuf_sender_finish(put, RBUF_EVENT_PUT, 0);
 }
@@ -37,7 +37,7 @@ static void chunk_completed(struct rbuf_work *work, int status)
     struct rbuf_peer *peer = work->peer;
     struct rbuf_put *put = chunk->put;
 
-    rbuf_copies_back(&peer->copied_puts, chunk->shape.bytes);
+    rbuf_copies_back(&peer->onesided.copied_puts, chunk->shape.bytes);
     rbuf_tx_chunk_free(peer->core, chunk);
     /* The puts of a peer that has failed, or is about to, are its failing's. */
     if (status == 0 && !rbuf_peer_is_lost(peer) && --put->copy.chunks == 0 &&
@@ -51,7 +51,7 @@ static bool window_open(const struct rbuf_put *put)
     const struct rbuf_peer *peer = put->peer;
 
     return put->copy.chunks < put->offer.schedule.buffers &&
-           rbuf_copies_may_go(peer->core, &peer->copied_puts, &put->copy, put->next.bytes);
+           rbuf_copies_may_go(peer->core, &peer->onesided.copied_puts, &put->copy, put->next.bytes);
 }
 
 static void fill(struct rbuf_put *put, uint64_t *budget)
@@ -70,7 +70,7 @@ static enum rbuf_fab_status write_chunk(struct rbuf_put *put)
     status = rbuf_fab_write(peer->queue[RBUF_BULK], chunk->data, chunk->lkey, chunk->shape.bytes,
                             put->offer.base + chunk->shape.offset, put->offer.rkey, &chunk->work);
     if (status == RBUF_FAB_OK) {
-        rbuf_copies_posted(&peer->copied_puts, &put->copy, chunk->shape.bytes);
+        rbuf_copies_posted(&peer->onesided.copied_puts, &put->copy, chunk->shape.bytes);
     }
     return status;
 }
@@ -100,7 +100,7 @@ void rbuf_copied_put_start(struct rbuf_peer *peer, struct rbuf_put *put)
     put->rest_bytes = put->offer.bytes;
     rbuf_cut_first(&put->offer.schedule, RBUF_CUT_PUT, put->rest_bytes, &put->next);
     peer->core->stats.copied_puts++;
-    if (rbuf_copies_begin(&peer->copied_puts, &put->copy)) {
+    if (rbuf_copies_begin(&peer->onesided.copied_puts, &put->copy)) {
         rbuf_put_become(put, RBUF_PUT_FILLING);
         rbuf_sender_begin(peer, put);
     } else {
@@ -110,8 +110,8 @@ void rbuf_copied_put_start(struct rbuf_peer *peer, struct rbuf_put *put)
 
 void rbuf_copied_put_fail(struct rbuf_peer *peer, int status)
 {
-    while (peer->copied_puts.begun > 0) {
-        struct rbuf_copy *next = rbuf_copies_end(&peer->copied_puts);
+    while (peer->onesided.copied_puts.begun > 0) {
+        struct rbuf_copy *next = rbuf_copies_end(&peer->onesided.copied_puts);
 
         if (next != NULL) {
             rbuf_sender_finish(put_of(next), RBUF_EVENT_PUT, status);

@@ -35,7 +35,7 @@ static const struct rbuf_schedule *schedule_of(const struct rbuf_get *get)
 /* Of a chunk that was read, or was to be. */
 static void give_back(struct rbuf_tx_chunk *chunk)
 {
-    rbuf_copies_back(&chunk->work.peer->copied_gets, chunk->shape.bytes);
+    rbuf_copies_back(&chunk->work.peer->onesided.copied_gets, chunk->shape.bytes);
     rbuf_tx_chunk_free(chunk->work.peer->core, chunk);
 }
 
@@ -43,7 +43,7 @@ static void chunk_completed(struct rbuf_work *work, int status)
 {
     struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_of(work);
 
-    work->peer->reads--;
+    work->peer->onesided.reads--;
     if (status != 0 || rbuf_peer_is_lost(work->peer)) { /* its get is the failing's, or has ended */
         give_back(chunk);
     } else {
@@ -56,8 +56,8 @@ static bool window_open(const struct rbuf_get *get)
 {
     const struct rbuf_peer *peer = get->peer;
 
-    return (peer->reads == 0 || peer->reads < peer->core->options.reads) &&
-           rbuf_copies_may_go(peer->core, &peer->copied_gets, &get->copy, get->next.bytes);
+    return (peer->onesided.reads == 0 || peer->onesided.reads < peer->core->options.reads) &&
+           rbuf_copies_may_go(peer->core, &peer->onesided.copied_gets, &get->copy, get->next.bytes);
 }
 
 static enum rbuf_fab_status post(struct rbuf_get *get, struct rbuf_tx_chunk *chunk)
@@ -81,8 +81,8 @@ static void chunk_posted(struct rbuf_get *get, const struct rbuf_tx_chunk *chunk
     struct rbuf_peer *peer = get->peer;
 
     peer->in_flight++;
-    peer->reads++;
-    rbuf_copies_posted(&peer->copied_gets, &get->copy, chunk->shape.bytes);
+    peer->onesided.reads++;
+    rbuf_copies_posted(&peer->onesided.copied_gets, &get->copy, chunk->shape.bytes);
     if (!rbuf_cut_next(schedule_of(get), RBUF_CUT_GET, get->bytes, &get->next)) {
         become(get, RBUF_GET_LANDING);
     }
@@ -168,15 +168,15 @@ static struct rbuf_get *get_of(struct rbuf_copy *copy)
 static void begin(struct rbuf_peer *peer, struct rbuf_get *get)
 {
     become(get, RBUF_GET_ASKING);
-    TAILQ_INSERT_TAIL(&peer->gets, get, link);
+    TAILQ_INSERT_TAIL(&peer->onesided.gets, get, link);
 }
 
 /* A get is over: the one that waits the longest has its place. */
 static void leave(struct rbuf_peer *peer, struct rbuf_get *get)
 {
-    struct rbuf_copy *next = rbuf_copies_end(&peer->copied_gets);
+    struct rbuf_copy *next = rbuf_copies_end(&peer->onesided.copied_gets);
 
-    TAILQ_REMOVE(&peer->gets, get, link);
+    TAILQ_REMOVE(&peer->onesided.gets, get, link);
     if (next != NULL) {
         begin(peer, get_of(next));
     }
@@ -189,7 +189,7 @@ int rbuf_get_progress(struct rbuf_peer *peer, uint64_t *budget)
     bool may_stage = true;
     int done = 0;
 
-    for (get = TAILQ_FIRST(&peer->gets); get != NULL; get = next) {
+    for (get = TAILQ_FIRST(&peer->onesided.gets); get != NULL; get = next) {
         const enum get_progress progress = advance(get, may_stage, budget, &done);
 
         if (rbuf_peer_is_lost(peer)) {
@@ -222,12 +222,12 @@ void rbuf_get_start(struct rbuf_peer *peer, struct rbuf_get *get)
         return;
     }
     rbuf_cut_first(schedule_of(get), RBUF_CUT_GET, get->bytes, &get->next);
-    if (!rbuf_copies_begin(&peer->copied_gets, &get->copy)) {
+    if (!rbuf_copies_begin(&peer->onesided.copied_gets, &get->copy)) {
         return;
     }
     begin(peer, get);
     rbuf_peer_wake(peer);
-    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->gets) == get) {
+    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->onesided.gets) == get) {
         (void) rbuf_get_progress(peer, &budget);
     }
 }
@@ -237,7 +237,7 @@ void rbuf_get_fail(struct rbuf_peer *peer, int status)
     struct rbuf_tx_chunk *chunk;
     struct rbuf_get *get;
 
-    while ((get = TAILQ_FIRST(&peer->gets)) != NULL) {
+    while ((get = TAILQ_FIRST(&peer->onesided.gets)) != NULL) {
         leave(peer, get);
         while ((chunk = STAILQ_FIRST(&get->landed)) != NULL) {
             STAILQ_REMOVE_HEAD(&get->landed, link);

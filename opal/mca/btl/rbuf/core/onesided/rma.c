@@ -40,7 +40,7 @@ static bool piece_under_way(const struct rbuf_rma *rma)
  * returns their number. */
 static unsigned describe(const struct rbuf_peer *peer, struct rbuf_fab_rma *list)
 {
-    struct rbuf_rma *rma = TAILQ_FIRST(&peer->rmas);
+    struct rbuf_rma *rma = TAILQ_FIRST(&peer->onesided.rmas);
     unsigned count = 0;
 
     while (rma != NULL && count < RBUF_FAB_LIST && !piece_under_way(rma)) {
@@ -65,12 +65,12 @@ static bool post(struct rbuf_peer *peer, int *done)
     }
     status = rbuf_fab_post_list(peer->queue[RBUF_BULK], list, count, &posted);
     for (unsigned i = 0; i < posted; i++) {
-        struct rbuf_rma *rma = TAILQ_FIRST(&peer->rmas);
+        struct rbuf_rma *rma = TAILQ_FIRST(&peer->onesided.rmas);
 
         rma->done += list[i].bytes;
         peer->in_flight++;
         if (rma->done == rma->span) {
-            TAILQ_REMOVE(&peer->rmas, rma, link);
+            TAILQ_REMOVE(&peer->onesided.rmas, rma, link);
             ++*done;
         }
     }
@@ -116,14 +116,14 @@ static void completed(struct rbuf_work *work, int status)
     struct rbuf_rma *rma =
         (struct rbuf_rma *) (void *) ((char *) work - offsetof(struct rbuf_rma, work));
     struct rbuf_peer *peer = work->peer;
-    const bool queued = TAILQ_FIRST(&peer->rmas) == rma;
+    const bool queued = TAILQ_FIRST(&peer->onesided.rmas) == rma;
 
     rma->back = rma->done;
     if (status == 0 && queued) {
         return;
     }
     if (queued) {
-        TAILQ_REMOVE(&peer->rmas, rma, link);
+        TAILQ_REMOVE(&peer->onesided.rmas, rma, link);
     }
     end(rma, status != 0 || rma->done == rma->span ? status : -ECONNRESET);
 }
@@ -154,11 +154,11 @@ void rbuf_rma_start(struct rbuf_peer *peer, struct rbuf_rma *rma)
     }
     rbuf_rma_release(peer);
     /* Queued first, so that a queue pair found dead fails this operation with the others. */
-    TAILQ_INSERT_TAIL(&peer->rmas, rma, link);
+    TAILQ_INSERT_TAIL(&peer->onesided.rmas, rma, link);
     if (peer->state == RBUF_PEER_CONNECTED) {
         rbuf_rma_progress(peer);
     }
-    if (!TAILQ_EMPTY(&peer->rmas)) {
+    if (!TAILQ_EMPTY(&peer->onesided.rmas)) {
         rbuf_peer_wake(peer);
     }
 }
@@ -183,7 +183,7 @@ static bool can_merge(const struct rbuf_peer *peer, const struct rbuf_rma *rma,
 
 void rbuf_rma_hold(struct rbuf_peer *peer, struct rbuf_rma *rma)
 {
-    struct rbuf_rma *last = TAILQ_LAST(&peer->rmas, rbuf_rma_list);
+    struct rbuf_rma *last = TAILQ_LAST(&peer->onesided.rmas, rbuf_rma_list);
 
     if (peer->core->options.rma_order == RBUF_RMA_ISSUE || peer->state != RBUF_PEER_CONNECTED) {
         rbuf_rma_start(peer, rma);
@@ -192,15 +192,16 @@ void rbuf_rma_hold(struct rbuf_peer *peer, struct rbuf_rma *rma)
     (void) begin(peer, rma);
     peer->core->stats.rma_held++;
     peer->core->queued++;
-    if (peer->held++ > 0 && can_merge(peer, last, rma)) {
+    if (peer->onesided.held++ > 0 && can_merge(peer, last, rma)) {
         TAILQ_INSERT_TAIL(&last->with, rma, link);
         last->span += rma->span;
         peer->core->stats.rma_merged++;
     } else {
-        TAILQ_INSERT_TAIL(&peer->rmas, rma, link);
-        peer->held_first = peer->held_first != NULL ? peer->held_first : rma;
+        TAILQ_INSERT_TAIL(&peer->onesided.rmas, rma, link);
+        peer->onesided.held_first =
+            peer->onesided.held_first != NULL ? peer->onesided.held_first : rma;
     }
-    if (peer->held == RBUF_RMA_HELD_MOST) {
+    if (peer->onesided.held == RBUF_RMA_HELD_MOST) {
         rbuf_rma_progress(peer);
     }
     rbuf_peer_wake(peer);
@@ -209,16 +210,16 @@ void rbuf_rma_hold(struct rbuf_peer *peer, struct rbuf_rma *rma)
 /* Those that are held are so no more. */
 static void let_go(struct rbuf_peer *peer)
 {
-    peer->core->queued -= peer->held;
-    peer->held = 0;
-    peer->held_first = NULL;
+    peer->core->queued -= peer->onesided.held;
+    peer->onesided.held = 0;
+    peer->onesided.held_first = NULL;
 }
 
 void rbuf_rma_release(struct rbuf_peer *peer)
 {
     const struct rbuf_core_options *options = &peer->core->options;
     struct rbuf_rma *list[RBUF_RMA_HELD_MOST];
-    struct rbuf_rma *rma = peer->held_first;
+    struct rbuf_rma *rma = peer->onesided.held_first;
     unsigned held = 0;
 
     if (rma == NULL) {
@@ -230,8 +231,8 @@ void rbuf_rma_release(struct rbuf_peer *peer)
     }
     rbuf_rma_arrange(options->rma_order, options->reads, list, held);
     for (unsigned i = 0; i < held; i++) {
-        TAILQ_REMOVE(&peer->rmas, list[i], link);
-        TAILQ_INSERT_TAIL(&peer->rmas, list[i], link);
+        TAILQ_REMOVE(&peer->onesided.rmas, list[i], link);
+        TAILQ_INSERT_TAIL(&peer->onesided.rmas, list[i], link);
     }
     let_go(peer);
 }
@@ -241,7 +242,7 @@ int rbuf_rma_progress(struct rbuf_peer *peer)
     int done = 0;
 
     rbuf_rma_release(peer);
-    while (!TAILQ_EMPTY(&peer->rmas) && post(peer, &done)) {
+    while (!TAILQ_EMPTY(&peer->onesided.rmas) && post(peer, &done)) {
     }
     return done;
 }
@@ -251,8 +252,8 @@ void rbuf_rma_fail(struct rbuf_peer *peer, int status)
     struct rbuf_rma *rma;
 
     let_go(peer);
-    while ((rma = TAILQ_FIRST(&peer->rmas)) != NULL) {
-        TAILQ_REMOVE(&peer->rmas, rma, link);
+    while ((rma = TAILQ_FIRST(&peer->onesided.rmas)) != NULL) {
+        TAILQ_REMOVE(&peer->onesided.rmas, rma, link);
         if (!piece_under_way(rma)) { /* else it ends with that, as those that are posted */
             end(rma, status);
         }

@@ -122,7 +122,7 @@ static void put_divide(struct rbuf_put *put)
  * would be behind those that it claims, if they fit (grant.c does the same). */
 static void put_shorten(const struct rbuf_peer *peer, struct rbuf_put *put)
 {
-    const struct rbuf_early_window *window = &peer->early_out->window;
+    const struct rbuf_early_window *window = &peer->rendezvous.early_out->window;
     struct rbuf_offer *offer = &put->offer;
 
     if (put->early_bytes < offer->bytes && rbuf_schedule_valid(&offer->schedule) &&
@@ -187,7 +187,7 @@ static void put_granted(struct rbuf_peer *peer, struct rbuf_put *put)
 static void put_wait(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     rbuf_put_become(put, RBUF_PUT_UNGRANTED);
-    TAILQ_INSERT_TAIL(&peer->ungranted, put, link);
+    TAILQ_INSERT_TAIL(&peer->rendezvous.ungranted, put, link);
 }
 
 /* True if the receiver goes by the put's early data: it knows them, or will before it reads. */
@@ -218,11 +218,11 @@ static bool unexpected_take(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     struct rbuf_unexpected_rtr *rtr;
 
-    SLIST_FOREACH(rtr, &peer->unexpected_rtrs, link)
+    SLIST_FOREACH(rtr, &peer->rendezvous.unexpected_rtrs, link)
     {
         if (rtr->offer.id == put->offer.id) {
-            SLIST_REMOVE(&peer->unexpected_rtrs, rtr, rbuf_unexpected_rtr, link);
-            peer->unexpected_count--;
+            SLIST_REMOVE(&peer->rendezvous.unexpected_rtrs, rtr, rbuf_unexpected_rtr, link);
+            peer->rendezvous.unexpected_count--;
             put_answered(peer, put, &rtr->offer);
             free(rtr);
             return true;
@@ -283,31 +283,32 @@ void rbuf_put_granted(struct rbuf_peer *peer, const struct rbuf_offer *offer)
     if (rbuf_peer_is_lost(peer)) {
         return; /* all that waited has ended */
     }
-    TAILQ_FOREACH(put, &peer->ungranted, link)
+    TAILQ_FOREACH(put, &peer->rendezvous.ungranted, link)
     {
         if (put->offer.id == offer->id) {
-            TAILQ_REMOVE(&peer->ungranted, put, link);
+            TAILQ_REMOVE(&peer->rendezvous.ungranted, put, link);
             put_answered(peer, put, offer);
             return;
         }
     }
-    rtr = peer->unexpected_count < UNEXPECTED_MAX ? malloc(sizeof(*rtr)) : NULL;
+    rtr = peer->rendezvous.unexpected_count < UNEXPECTED_MAX ? malloc(sizeof(*rtr)) : NULL;
     if (rtr == NULL) {
-        rbuf_peer_break(peer, peer->unexpected_count < UNEXPECTED_MAX ? -ENOMEM : -EPROTO);
+        rbuf_peer_break(peer,
+                        peer->rendezvous.unexpected_count < UNEXPECTED_MAX ? -ENOMEM : -EPROTO);
         return;
     }
     rtr->offer = *offer;
-    SLIST_INSERT_HEAD(&peer->unexpected_rtrs, rtr, link);
-    peer->unexpected_count++;
+    SLIST_INSERT_HEAD(&peer->rendezvous.unexpected_rtrs, rtr, link);
+    peer->rendezvous.unexpected_count++;
 }
 
 void rbuf_put_unexpected_free(struct rbuf_peer *peer)
 {
     struct rbuf_unexpected_rtr *rtr;
 
-    while ((rtr = SLIST_FIRST(&peer->unexpected_rtrs)) != NULL) {
-        SLIST_REMOVE_HEAD(&peer->unexpected_rtrs, link);
+    while ((rtr = SLIST_FIRST(&peer->rendezvous.unexpected_rtrs)) != NULL) {
+        SLIST_REMOVE_HEAD(&peer->rendezvous.unexpected_rtrs, link);
         free(rtr);
     }
-    peer->unexpected_count = 0;
+    peer->rendezvous.unexpected_count = 0;
 }

@@ -28,7 +28,7 @@
 
 static const struct rbuf_schedule *schedule_of(const struct rbuf_grant *grant)
 {
-    return grant->part == RBUF_GRANT_PART_EARLY ? &grant->peer->early_in->schedule
+    return grant->part == RBUF_GRANT_PART_EARLY ? &grant->peer->rendezvous.early_in->schedule
                                                 : &grant->schedule;
 }
 
@@ -163,8 +163,8 @@ static void chunk_done(struct rbuf_grant *grant)
         if (rbuf_peer_proof(peer) == RBUF_PROOF_CHECKSUM) {
             refill(grant);
         }
-        peer->words.acks[grant->slot]++;
-        peer->words.acks_due |= 1ull << grant->slot;
+        peer->link.words.acks[grant->slot]++;
+        peer->link.words.acks_due |= 1ull << grant->slot;
         rbuf_receiver_write_acks(peer);
     }
     grant->block = 0;
@@ -264,7 +264,7 @@ static enum block_taken take_block(struct rbuf_grant *grant, uint64_t *budget)
 
 int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget)
 {
-    struct rbuf_grant *grant = TAILQ_FIRST(&core->receiving);
+    struct rbuf_grant *grant = TAILQ_FIRST(&core->rendezvous.receiving);
     struct rbuf_grant *next;
     uint64_t before = *budget;
 
@@ -279,29 +279,29 @@ int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget)
             rbuf_grant_placed(grant);
         } else if (*budget == 0 && next != NULL) {
             /* The others go first next time. */
-            TAILQ_REMOVE(&core->receiving, grant, link);
-            TAILQ_INSERT_TAIL(&core->receiving, grant, link);
+            TAILQ_REMOVE(&core->rendezvous.receiving, grant, link);
+            TAILQ_INSERT_TAIL(&core->rendezvous.receiving, grant, link);
         }
     }
     if (*budget == before) {
         return 0;
     }
-    core->copied_ns = core->now_ns;
-    core->moved_ns = core->now_ns;
+    core->rendezvous.copied_ns = core->now_ns;
+    core->rendezvous.moved_ns = core->now_ns;
     return 1;
 }
 
 int rbuf_receiver_write_acks(struct rbuf_peer *peer)
 {
-    uint64_t due = peer->words.acks_due;
+    uint64_t due = peer->link.words.acks_due;
     int done = 0;
 
     while (due != 0 && peer->state == RBUF_PEER_CONNECTED) {
         const unsigned slot = (unsigned) __builtin_ctzll(due);
 
         due &= due - 1;
-        if (rbuf_words_write(peer, RBUF_WORD_ACK + slot, peer->words.acks[slot])) {
-            peer->words.acks_due &= ~(1ull << slot);
+        if (rbuf_words_write(peer, RBUF_WORD_ACK + slot, peer->link.words.acks[slot])) {
+            peer->link.words.acks_due &= ~(1ull << slot);
             peer->core->stats.acks_written++;
             done++;
         } else { /* others may go */

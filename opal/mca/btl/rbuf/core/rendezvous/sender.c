@@ -151,7 +151,7 @@ static enum put_progress advance(struct rbuf_put *put, bool may_stage, uint64_t 
 
 int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
 {
-    struct rbuf_put *put = TAILQ_FIRST(&peer->puts);
+    struct rbuf_put *put = TAILQ_FIRST(&peer->rendezvous.puts);
     struct rbuf_put *next;
     uint64_t before = *budget;
     bool may_stage = true;
@@ -165,7 +165,7 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
         }
         next = TAILQ_NEXT(put, link);
         if (progress == PUT_FINISHED) {
-            TAILQ_REMOVE(&peer->puts, put, link);
+            TAILQ_REMOVE(&peer->rendezvous.puts, put, link);
             rbuf_sender_finish(put, RBUF_EVENT_PUT, 0);
             done++;
         } else if (progress == PUT_OUT_OF_STAGING) {
@@ -182,16 +182,16 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
 
 bool rbuf_sender_idle(const struct rbuf_peer *peer)
 {
-    return TAILQ_EMPTY(&peer->puts) && rbuf_early_out_idle(peer);
+    return TAILQ_EMPTY(&peer->rendezvous.puts) && rbuf_early_out_idle(peer);
 }
 
 void rbuf_sender_begin(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     uint64_t budget = peer->core->options.quantum;
 
-    TAILQ_INSERT_TAIL(&peer->puts, put, link);
+    TAILQ_INSERT_TAIL(&peer->rendezvous.puts, put, link);
     rbuf_peer_wake(peer);
-    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->puts) == put) {
+    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->rendezvous.puts) == put) {
         rbuf_sender_progress(peer, &budget);
     }
 }
@@ -212,8 +212,8 @@ static void fail_list(struct rbuf_core *core, struct rbuf_put_list *list, int st
 
 void rbuf_sender_fail(struct rbuf_peer *peer, int status)
 {
-    fail_list(peer->core, &peer->puts, status);
-    fail_list(peer->core, &peer->ungranted, status);
+    fail_list(peer->core, &peer->rendezvous.puts, status);
+    fail_list(peer->core, &peer->rendezvous.ungranted, status);
     rbuf_put_unexpected_free(peer);
 }
 
@@ -221,8 +221,8 @@ void rbuf_sender_close(struct rbuf_core *core)
 {
     struct rbuf_tx_chunk *chunk;
 
-    while ((chunk = STAILQ_FIRST(&core->chunks_free)) != NULL) {
-        STAILQ_REMOVE_HEAD(&core->chunks_free, link);
+    while ((chunk = STAILQ_FIRST(&core->stage.chunks_free)) != NULL) {
+        STAILQ_REMOVE_HEAD(&core->stage.chunks_free, link);
         free(chunk);
     }
 }

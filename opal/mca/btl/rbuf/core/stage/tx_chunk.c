@@ -23,7 +23,7 @@ uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_
 void rbuf_tx_chunk_free(struct rbuf_core *core, struct rbuf_tx_chunk *chunk)
 {
     rbuf_arena_give(&core->send_arena, chunk->arena_first, chunk->arena_blocks);
-    STAILQ_INSERT_HEAD(&core->chunks_free, chunk, link);
+    STAILQ_INSERT_HEAD(&core->stage.chunks_free, chunk, link);
 }
 
 static void completed(struct rbuf_work *work, int status)
@@ -37,7 +37,7 @@ struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
                                          const struct rbuf_chunk *shape)
 {
     struct rbuf_core *core = peer->core;
-    struct rbuf_tx_chunk *chunk = STAILQ_FIRST(&core->chunks_free);
+    struct rbuf_tx_chunk *chunk = STAILQ_FIRST(&core->stage.chunks_free);
     uint32_t blocks = rbuf_tx_chunk_blocks(&core->send_arena, schedule, shape->blocks);
     uint32_t first;
 
@@ -46,12 +46,12 @@ struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
         if (chunk == NULL) {
             return NULL;
         }
-        STAILQ_INSERT_HEAD(&core->chunks_free, chunk, link);
+        STAILQ_INSERT_HEAD(&core->stage.chunks_free, chunk, link);
     }
     if (!rbuf_staging_take(core, &core->send_arena, blocks, &first)) {
         return NULL;
     }
-    STAILQ_REMOVE_HEAD(&core->chunks_free, link);
+    STAILQ_REMOVE_HEAD(&core->stage.chunks_free, link);
     *chunk = (struct rbuf_tx_chunk){.work = {.completed = completed, .peer = peer},
                                     .shape = *shape,
                                     .data = rbuf_arena_block(&core->send_arena, first),
@@ -139,7 +139,7 @@ enum rbuf_fab_status rbuf_tx_chunk_write(struct rbuf_tx_chunk *chunk,
     if (!rbuf_fab_has_room(queue, true) || !rbuf_credit_available(peer, RBUF_FLOW_BULK)) {
         return RBUF_FAB_AGAIN;
     }
-    peer->credit[RBUF_FLOW_BULK].sent++;
+    peer->link.credit[RBUF_FLOW_BULK].sent++;
     return rbuf_fab_write_immediate(queue, chunk->data + lead, chunk->lkey, bytes, address + lead,
                                     rkey, *immediate, &chunk->work);
 }

@@ -73,4 +73,15 @@ struct rbuf_word_writes {
     SLIST_HEAD(, rbuf_word_write) free;
 };
 
+struct rbuf_link_of_peer {
+    struct rbuf_credit credit[RBUF_FLOWS];
+    struct rbuf_credit_counts counts;
+    struct rbuf_credit_reach reach;
+    struct rbuf_words words;
+};
+
+struct rbuf_link_of_core {
+    struct rbuf_word_writes word_writes;
+};
+
 #endif
