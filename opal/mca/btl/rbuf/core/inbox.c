@@ -52,43 +52,41 @@ static bool take_lease(struct rbuf_peer *peer, const struct rbuf_message_header 
 {
     if (header->tag == RBUF_LEASE_RING && place->bytes == sizeof(struct rbuf_ring_offer)) {
         rbuf_ring_out_invited(peer, place->data);
-        return false;
-    }
-    if (header->tag == RBUF_LEASE_EARLY && place->bytes == sizeof(struct rbuf_early_window)) {
+    } else if (header->tag == RBUF_LEASE_EARLY &&
+               place->bytes == sizeof(struct rbuf_early_window)) {
         rbuf_early_out_leased(peer, place->data);
-        return false;
+    } else {
+        return is_malformed(peer);
     }
-    return is_malformed(peer);
+    return false;
 }
 
 static bool take_recall(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                         const struct rbuf_delivery *place)
 {
     (void) place;
-    switch ((enum rbuf_lease) header->tag) {
-    case RBUF_LEASE_RING:
+    if (header->tag == RBUF_LEASE_RING) {
         rbuf_ring_out_recalled(peer);
-        return false;
-    case RBUF_LEASE_EARLY:
+    } else if (header->tag == RBUF_LEASE_EARLY) {
         rbuf_early_out_recalled(peer);
-        return false;
+    } else {
+        return is_malformed(peer);
     }
-    return is_malformed(peer);
+    return false;
 }
 
 static bool take_return(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                         const struct rbuf_delivery *place)
 {
     (void) place;
-    switch ((enum rbuf_lease) header->tag) {
-    case RBUF_LEASE_RING:
+    if (header->tag == RBUF_LEASE_RING) {
         rbuf_polling_set_back(peer);
-        return false;
-    case RBUF_LEASE_EARLY:
+    } else if (header->tag == RBUF_LEASE_EARLY) {
         rbuf_early_in_returned(peer);
-        return false;
+    } else {
+        return is_malformed(peer);
     }
-    return is_malformed(peer);
+    return false;
 }
 
 /* An offer in place of a deferred one. */
@@ -243,9 +241,7 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
     }
     if (channel == RBUF_CONTROL) {
         if (!in_turn(peer, header)) {
-            core->stats.messages_refused++;
-            rbuf_peer_break(peer, -EPROTO);
-            return false;
+            return refuse(peer);
         }
         rbuf_credit_received(&peer->counts, header->credit);
         if (header->kind == RBUF_MESSAGE_USER) { /* others that would go by a ring say so too */
