@@ -17,7 +17,6 @@
 
 #include "core/eager/channel.h"
 #include "core/onesided/rma.h"
-#include "core/onesided/rma_order.h"
 #include "side.h"
 
 /* Acts on what core has to say; returns the number of messages delivered. */

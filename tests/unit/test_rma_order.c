@@ -4,7 +4,7 @@
  * neighbours that become one request, doorbells, the bound of their number, and lost peers.
  */
 #include "case.h"
-#include "core/onesided/rma_order.h"
+#include "core/onesided/rma.h"
 #include "unit.h"
 
 enum { LONGEST = 16 };

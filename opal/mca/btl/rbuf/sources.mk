@@ -168,7 +168,6 @@ rbuf_core_sources = \
 	%reldir%/core/onesided/rma.c \
 	%reldir%/core/onesided/rma.h \
 	%reldir%/core/onesided/rma_order.c \
-	%reldir%/core/onesided/rma_order.h \
 	%reldir%/core/rendezvous/early.h \
 	%reldir%/core/rendezvous/early_in.c \
 	%reldir%/core/rendezvous/early_out.c \

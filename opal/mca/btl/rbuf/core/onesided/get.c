@@ -88,28 +88,34 @@ static void chunk_posted(struct rbuf_get *get, const struct rbuf_tx_chunk *chunk
     }
 }
 
-enum ask { ASKED, BLOCKED, OUT_OF_STAGING };
+/* What keeps a get where it is. */
+enum get_progress {
+    GET_MOVED, /* nothing: a chunk is asked for */
+    GET_BLOCKED,
+    GET_OUT_OF_STAGING,
+    GET_FINISHED
+};
 
 /* Reads the next chunk, if it may be read now. */
-static enum ask ask(struct rbuf_get *get)
+static enum get_progress ask(struct rbuf_get *get)
 {
     struct rbuf_peer *peer = get->peer;
     struct rbuf_tx_chunk *chunk;
 
     if (!window_open(get) || !rbuf_fab_has_room(peer->queue[RBUF_BULK], true)) {
-        return BLOCKED;
+        return GET_BLOCKED;
     }
     chunk = rbuf_tx_chunk_take(peer, schedule_of(get), &get->next);
     if (chunk == NULL) {
         peer->core->stats.staging_waits++;
-        return OUT_OF_STAGING;
+        return GET_OUT_OF_STAGING;
     }
     if (!rbuf_peer_posted(peer, post(get, chunk))) {
         rbuf_tx_chunk_free(peer->core, chunk);
-        return BLOCKED;
+        return GET_BLOCKED;
     }
     chunk_posted(get, chunk);
-    return ASKED;
+    return GET_MOVED;
 }
 
 /* ---- copying ---- */
@@ -140,23 +146,18 @@ static void copy_out(struct rbuf_get *get, uint64_t *budget)
     }
 }
 
-enum get_progress { GET_BLOCKED, GET_OUT_OF_STAGING, GET_FINISHED };
-
 /* Copies and reads as far as it goes, into new staging only if `may_stage`. A get whose peer fails
  * here is finished by the failing. `done` counts the reads. */
 static enum get_progress advance(struct rbuf_get *get, bool may_stage, uint64_t *budget, int *done)
 {
-    enum ask asked = ASKED;
+    enum get_progress progress = GET_MOVED;
 
     copy_out(get, budget);
-    while (may_stage && asked == ASKED && get->state == RBUF_GET_ASKING) {
-        asked = ask(get);
-        *done += asked == ASKED;
+    while (may_stage && progress == GET_MOVED && get->state == RBUF_GET_ASKING) {
+        progress = ask(get);
+        *done += progress == GET_MOVED;
     }
-    if (get->state == RBUF_GET_LANDING && get->copy.chunks == 0) {
-        return GET_FINISHED;
-    }
-    return asked == OUT_OF_STAGING ? GET_OUT_OF_STAGING : GET_BLOCKED;
+    return get->state == RBUF_GET_LANDING && get->copy.chunks == 0 ? GET_FINISHED : progress;
 }
 
 static struct rbuf_get *get_of(struct rbuf_copy *copy)

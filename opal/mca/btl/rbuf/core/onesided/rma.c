@@ -5,7 +5,6 @@
  * end, the first `held_first`.
  */
 #include "core/onesided/rma.h"
-#include "core/onesided/rma_order.h"
 
 #include <errno.h>
 

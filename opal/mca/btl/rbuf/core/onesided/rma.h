@@ -8,7 +8,7 @@
  *
  * One-sided programs start many writes and reads before they wait for any, and MPI says nothing of
  * their order. Such are held until the peer's next progress, or until something is started for it
- * that is not held; then they are put in order (core/onesided/rma_order.h) and posted with one
+ * that is not held; then they are put in order (core/onesided/rma_order.c) and posted with one
  * doorbell. Neighbours become one request. What is held counts in core's `queued`, so that somebody
  * sees to it also while the process computes.
  *
@@ -58,6 +58,10 @@ void rbuf_rma_hold(struct rbuf_peer *peer, struct rbuf_rma *rma);
 
 /* Puts what is held in order; what is queued next goes behind it. */
 void rbuf_rma_release(struct rbuf_peer *peer);
+
+/* Orders `count` writes and reads, of which `reads` reads may be under way. */
+void rbuf_rma_arrange(enum rbuf_rma_order order, unsigned reads, struct rbuf_rma **list,
+                      unsigned count);
 
 /* For core's own files. */
 int rbuf_rma_progress(struct rbuf_peer *peer);

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* The order of writes and reads (core/onesided/rma_order.h). The list is sorted in place: what
- * stands before `done` is in order. */
-#include "core/onesided/rma_order.h"
+/*
+ * In which order writes and reads of one list are posted. A queue pair's requests leave in their
+ * order: a read that stands behind writes is asked for when those have left, and the way back, on
+ * which its data comes, is idle until then. After W. Huang, G. Santhanaraman, H.-W. Jin and D. K.
+ * Panda, "Scheduling of MPI-2 One Sided Operations over InfiniBand", IPDPS 2005, section 4.1.
+ *
+ * Invariants: writes keep their order among themselves, and so do reads; a write and a read that
+ * overlap, here or there, keep theirs. The list is sorted in place: what stands before `done` is in
+ * order.
+ *
+ * Threads: a function of its arguments.
+ */
+#include "core/onesided/rma.h"
 
 #include <string.h>
-
-#include "core/onesided/rma.h"
 
 /* What is in order already. */
 struct arranged {

@@ -48,7 +48,7 @@ TAILQ_HEAD(rbuf_peer_list, rbuf_peer);
 SLIST_HEAD(rbuf_rtr_list, rbuf_unexpected_rtr);
 STAILQ_HEAD(rbuf_tx_chunk_list, rbuf_tx_chunk);
 
-/* In which order core/onesided/rma_order.h has one-sided operations posted. */
+/* In which order core/onesided/rma_order.c has one-sided operations posted. */
 enum rbuf_rma_order {
     RBUF_RMA_ISSUE,      /* as they are started; nothing is held */
     RBUF_RMA_INTERLEAVE, /* one of the one kind, one of the other */
