@@ -11,7 +11,7 @@ static void watch_ring(const struct rbuf_core *core, const struct rbuf_watch *wa
 {
     const struct rbuf_ring_options *options = &core->options.ring;
     const struct rbuf_ring_in *ring = watch->ring;
-    uint64_t use = rbuf_watch_use(watch);
+    uint64_t use = watch->ring->use;
     const unsigned char *slot_end =
         ring->memory->base + (use % options->slots + 1) * options->slot_bytes;
 

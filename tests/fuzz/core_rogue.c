@@ -51,7 +51,7 @@ static uint64_t slot_end(const struct rbuf_ring_in *ring, uint32_t ahead, uint64
 {
     const struct rbuf_ring_options *options = &dealings.core->options.ring;
 
-    *use = rbuf_watch_use(ring->watch) + ahead;
+    *use = ring->use + ahead;
     return (uintptr_t) ring->memory->base + (*use % options->slots + 1) * options->slot_bytes;
 }
 

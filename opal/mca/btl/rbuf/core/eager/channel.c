@@ -25,16 +25,7 @@ struct own_message {
 
 static bool is_users(const struct rbuf_am *am)
 {
-    switch ((enum rbuf_message_kind) am->kind) {
-    case RBUF_MESSAGE_USER:
-    case RBUF_MESSAGE_LONG:
-    case RBUF_MESSAGE_RTS:
-    case RBUF_MESSAGE_FRAGMENT:
-    case RBUF_MESSAGE_ANSWER:
-        return true;
-    default:
-        return false;
-    }
+    return am->kind <= RBUF_MESSAGE_LAST_USERS;
 }
 
 /* Its completion says that the slots of a ring may be used for something else. */

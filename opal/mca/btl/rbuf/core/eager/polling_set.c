@@ -115,7 +115,7 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
                                     .slots = options->slots,
                                     .slot_bytes = options->slot_bytes,
                                     .longest = rbuf_ring_longest(options),
-                                    .proof = rbuf_arrival_proof(rbuf_peer_arrival(peer))};
+                                    .proof = rbuf_peer_proof(peer)};
 
     if (offer.proof == RBUF_PROOF_CHECKSUM) {
         rbuf_fill(memory->base, rbuf_ring_memory_bytes(options), core->fill);
@@ -152,7 +152,7 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
 /* Messages that the peer has sent since the last epoch; those that found the ring full as well. */
 static uint64_t fresh(const struct rbuf_ring_in *ring)
 {
-    return rbuf_watch_use(ring->watch) - ring->counted + ring->beside;
+    return ring->use - ring->counted + ring->beside;
 }
 
 static uint64_t recent_of(const struct rbuf_ring_in *ring)
@@ -261,7 +261,7 @@ void rbuf_polling_set_received(struct rbuf_peer *peer, uint32_t bytes)
 /* True if no message ever came by it. */
 static bool is_unused(const struct rbuf_ring_in *ring)
 {
-    return rbuf_watch_use(ring->watch) == first_use_of(ring->memory, ring->slots);
+    return ring->use == first_use_of(ring->memory, ring->slots);
 }
 
 void rbuf_polling_set_back(struct rbuf_peer *peer)
@@ -279,7 +279,7 @@ void rbuf_polling_set_back(struct rbuf_peer *peer)
     }
     peer->ring_declined_epoch = peer->core->set.epoch;
     ring->state = RBUF_RING_IN_DRAINING;
-    ring->memory->next_use = rbuf_watch_use(ring->watch);
+    ring->memory->next_use = ring->use;
     leave_place(&peer->core->set, ring);
     peer->recent = 0;
     rbuf_polling_set_drained(ring);
@@ -303,7 +303,7 @@ void rbuf_polling_set_fail(struct rbuf_peer *peer)
         return;
     }
     (void) rbuf_ring_in_take(ring); /* what is there was sent before, and counts */
-    ring->memory->next_use = rbuf_watch_use(ring->watch);
+    ring->memory->next_use = ring->use;
     leave_place(&peer->core->set, ring);
     ring->state = RBUF_RING_IN_LOST;
 }
@@ -334,7 +334,7 @@ static void take_census(struct rbuf_polling_set *set)
 
         ring->silent = fresh(ring) > 0 ? 0 : ring->silent + 1;
         ring->recent = (uint32_t) (recent_of(ring) / 2);
-        ring->counted = rbuf_watch_use(&watch);
+        ring->counted = ring->use;
         ring->beside = 0;
         for (; place > 0 && set->watch[place - 1].ring->recent < ring->recent; place--) {
             put_in_place(set, place, set->watch[place - 1]);

@@ -34,12 +34,6 @@ static inline bool rbuf_watch_hit(const struct rbuf_watch *watch, uint64_t word)
     return word - watch->expected < watch->span;
 }
 
-/* The use that the next message will have. */
-static inline uint64_t rbuf_watch_use(const struct rbuf_watch *watch)
-{
-    return watch->ring->use;
-}
-
 /* A set of at most `limit` members. 0, or -ENOMEM; close it then, too. */
 int rbuf_polling_set_open(struct rbuf_core *core, uint32_t limit);
 void rbuf_polling_set_close(struct rbuf_core *core);

@@ -211,6 +211,14 @@ int rbuf_early_in_report(struct rbuf_peer *peer)
 
 /* ---- fragments ---- */
 
+/* The slot of packed data of which more may come; NULL: there is none. */
+static struct rbuf_early_slot *find_packed(struct rbuf_early_in *in, uint32_t seq)
+{
+    struct rbuf_early_slot *slot = rbuf_early_in_find(in, seq);
+
+    return slot != NULL && slot->bytes == 0 && slot->state == RBUF_EARLY_SLOT_CLAIMED ? slot : NULL;
+}
+
 bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_t bytes,
                             uint32_t *block)
 {
@@ -221,9 +229,8 @@ bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_
     if (bytes < sizeof(*fragment)) {
         return false;
     }
-    slot = rbuf_early_in_find(peer->early_in, fragment->seq);
-    if (slot == NULL || slot->bytes > 0 || slot->state != RBUF_EARLY_SLOT_CLAIMED ||
-        fragment->blocks > RBUF_FRAGMENT_BLOCKS ||
+    slot = find_packed(peer->early_in, fragment->seq);
+    if (slot == NULL || fragment->blocks > RBUF_FRAGMENT_BLOCKS ||
         (uint32_t) fragment->first + fragment->blocks > peer->early_in->slot_blocks) {
         return false;
     }
@@ -254,9 +261,9 @@ void rbuf_early_in_fragment_over(struct rbuf_peer *peer, const struct rbuf_fragm
 
 bool rbuf_early_in_closed(struct rbuf_peer *peer, uint32_t seq)
 {
-    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, seq);
+    struct rbuf_early_slot *slot = find_packed(peer->early_in, seq);
 
-    if (slot == NULL || slot->bytes > 0 || slot->state != RBUF_EARLY_SLOT_CLAIMED) {
+    if (slot == NULL) {
         return false;
     }
     become(peer, slot, RBUF_EARLY_SLOT_LAST);

@@ -51,7 +51,7 @@ static void describe(const struct rbuf_grant *grant, enum rbuf_offer_mode mode,
     if (mode == RBUF_OFFER_STAGED) {
         if (grant->lane_blocks > 0) {
             offer->lane = (uintptr_t) rbuf_arena_block(&core->receive_arena, grant->lane_first);
-            offer->rkey = rbuf_arena_rkey(&core->receive_arena, grant->lane_first);
+            offer->rkey = rbuf_arena_extent(&core->receive_arena, grant->lane_first)->rkey;
         }
         offer->flag = grant->lane_flag;
         offer->acks = grant->acks_first;
@@ -194,7 +194,7 @@ static bool take_lane(struct rbuf_grant *grant)
         slot_give(grant);
         return false;
     }
-    if (rbuf_peer_is_checked(grant->peer)) {
+    if (rbuf_peer_proof(grant->peer) == RBUF_PROOF_CHECKSUM) {
         rbuf_arena_fill(&core->receive_arena, grant->lane_first, grant->lane_blocks, core->fill);
     }
     grant->lane_flag = core->receive_arena.next_flag;
@@ -223,7 +223,7 @@ static void unstage(struct rbuf_grant *grant)
     TAILQ_REMOVE(&core->receiving, grant, link);
     if (grant->lane_blocks > 0) {
         rbuf_arena_give(&core->receive_arena, grant->lane_first, grant->lane_blocks);
-        if (rbuf_peer_is_checked(grant->peer)) {
+        if (rbuf_peer_proof(grant->peer) == RBUF_PROOF_CHECKSUM) {
             rbuf_arena_want_fill(&core->receive_arena, grant->lane_first, grant->lane_blocks);
             core->chores_due_ns = 0;
         }

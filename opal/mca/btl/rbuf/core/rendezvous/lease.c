@@ -186,7 +186,7 @@ static void tell_window(struct rbuf_peer *peer)
         .base = (uintptr_t) rbuf_arena_block(&core->receive_arena, in->first),
         .flag = in->flag,
         .first = in->slot[0].seq,
-        .rkey = rbuf_arena_rkey(&core->receive_arena, in->first),
+        .rkey = rbuf_arena_extent(&core->receive_arena, in->first)->rkey,
         .slot_blocks = in->slot_blocks,
         .immediate = core->options.arrival == RBUF_ARRIVAL_IMMEDIATE ? in->immediate : 0,
         .schedule = in->schedule,
@@ -221,7 +221,7 @@ static bool lease(struct rbuf_peer *peer)
         rbuf_arena_give(arena, first, rbuf_early_window_blocks(&core->options.early));
         return true; /* it was not necessary */
     }
-    if (rbuf_peer_is_checked(peer)) {
+    if (rbuf_peer_proof(peer) == RBUF_PROOF_CHECKSUM) {
         rbuf_arena_fill(arena, first, rbuf_early_window_blocks(&core->options.early), core->fill);
     }
     core->windows.out++;

@@ -55,14 +55,9 @@ static uint64_t read_flag(const struct rbuf_grant *grant, uint32_t block)
     return atomic_load_explicit(flag, memory_order_acquire);
 }
 
-static enum rbuf_proof proof_of(const struct rbuf_grant *grant)
-{
-    return rbuf_arrival_proof(rbuf_peer_arrival(grant->peer));
-}
-
 static bool flag_is(const struct rbuf_grant *grant, uint32_t block, uint64_t use)
 {
-    return rbuf_flag_is(proof_of(grant), read_flag(grant, block), use);
+    return rbuf_flag_is(rbuf_peer_proof(grant->peer), read_flag(grant, block), use);
 }
 
 /* True if these are early data that are longer than the receive. */
@@ -106,7 +101,7 @@ static bool chunk_is_there(const struct rbuf_grant *grant)
     if (!flag_is(grant, last, grant->flag + last)) {
         return false;
     }
-    if (proof_of(grant) == RBUF_PROOF_ORDER || !is_cut_short(grant)) {
+    if (rbuf_peer_proof(grant->peer) == RBUF_PROOF_ORDER || !is_cut_short(grant)) {
         return true;
     }
     for (uint32_t block = 0; block <= last; block++) {
@@ -165,7 +160,7 @@ static void chunk_done(struct rbuf_grant *grant)
     struct rbuf_peer *peer = grant->peer;
 
     if (grant->part == RBUF_GRANT_PART_LANE && grant->chunk.index < grant->acks_wanted) {
-        if (rbuf_peer_is_checked(peer)) {
+        if (rbuf_peer_proof(peer) == RBUF_PROOF_CHECKSUM) {
             refill(grant);
         }
         peer->words.acks[grant->slot]++;
@@ -209,7 +204,7 @@ static bool copy_block(struct rbuf_grant *grant, uint32_t bytes, uint32_t whole)
     uint64_t flag;
 
     rbuf_copy_soon(grant->to + 2 * payload);
-    if (proof_of(grant) == RBUF_PROOF_ORDER) {
+    if (rbuf_peer_proof(grant->peer) == RBUF_PROOF_ORDER) {
         rbuf_copy(grant->to, from, bytes);
         return true;
     }

@@ -55,7 +55,7 @@ struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
     *chunk = (struct rbuf_tx_chunk){.work = {.completed = completed, .peer = peer},
                                     .shape = *shape,
                                     .data = rbuf_arena_block(&core->send_arena, first),
-                                    .lkey = rbuf_arena_lkey(&core->send_arena, first),
+                                    .lkey = rbuf_arena_extent(&core->send_arena, first)->lkey,
                                     .arena_first = first,
                                     .arena_blocks = blocks};
     return chunk;

@@ -24,7 +24,6 @@
 #include "core/base/stats.h"
 #include "core/base/trace.h"
 #include "core/base/wire.h"
-#include "core/base/work.h"
 #include "core/state/eager.h"
 #include "core/state/link.h"
 #include "core/state/rendezvous.h"
@@ -200,10 +199,10 @@ static inline enum rbuf_arrival rbuf_peer_arrival(const struct rbuf_peer *peer)
     return peer->proof == RBUF_PROOF_CHECKSUM ? rbuf_arrival_checked(arrival) : arrival;
 }
 
-/* True if checksums prove what the peer writes. */
-static inline bool rbuf_peer_is_checked(const struct rbuf_peer *peer)
+/* What proves that what the peer writes is there. */
+static inline enum rbuf_proof rbuf_peer_proof(const struct rbuf_peer *peer)
 {
-    return rbuf_arrival_proof(rbuf_peer_arrival(peer)) == RBUF_PROOF_CHECKSUM;
+    return rbuf_arrival_proof(rbuf_peer_arrival(peer));
 }
 
 /* By what the peer cuts a message of `bytes` that it puts: our schedule, with no chunk larger than
