@@ -245,8 +245,7 @@ rbuf_core_sources = \
 	%reldir%/core/base/stats.h \
 	%reldir%/core/base/trace.c \
 	%reldir%/core/base/trace.h \
-	%reldir%/core/base/wire.h \
-	%reldir%/core/base/work.h
+	%reldir%/core/base/wire.h
 
 rbuf_common_sources = \
 	%reldir%/common/bindings.c \

@@ -14,7 +14,7 @@
 
 #include "core/base/bounce.h"
 #include "core/base/wire.h"
-#include "core/base/work.h"
+#include "core/base/fab.h"
 
 struct rbuf_peer;
 
