@@ -46,7 +46,6 @@ struct pair {
 struct run {
     const unsigned char *from;
     unsigned char *to;
-    const unsigned char *key;
 };
 
 /*
@@ -65,6 +64,12 @@ INLINE uint64_t load_word(const unsigned char *from)
 
     memcpy(&word, from, sizeof(word));
     return word;
+}
+
+/* The key of what stands `at` bytes behind the beginning of a segment. */
+INLINE const unsigned char *key_at(size_t at)
+{
+    return (const unsigned char *) segment_key + at;
 }
 
 INLINE void add_word(struct pair *pair, uint64_t word, uint64_t key)
@@ -109,10 +114,10 @@ INLINE void words_portable(struct pair *pair, struct run run, size_t at, size_t 
         if (copying) {
             memcpy(run.to + at, &word, sizeof(word));
         }
-        add_word(pair, word, load_word(run.key + at));
+        add_word(pair, word, load_word(key_at(at)));
     }
     if (at < bytes) {
-        add_word(pair, take_tail(run, at, bytes - at, copying), load_word(run.key + at));
+        add_word(pair, take_tail(run, at, bytes - at, copying), load_word(key_at(at)));
     }
 }
 
@@ -144,11 +149,10 @@ INLINE void add_lanes16(struct pair *pair, const struct lanes16 *lanes)
     pair->words ^= sum;
 }
 
-/* 16 bytes at a time. Returns the bytes done. */
-INLINE size_t vectors_sse2(struct pair *pair, struct run run, size_t at, size_t bytes, bool copying)
+/* 16 bytes at a time from `at` on, a multiple of 16. Returns the bytes done. */
+INLINE size_t vectors_sse2(struct lanes16 *lanes, struct run run, size_t at, size_t bytes,
+                           bool copying)
 {
-    struct lanes16 lanes = {_mm_setzero_si128(), _mm_setzero_si128()};
-
     for (; bytes - at >= 16; at += 16) {
         __m128i vector = _mm_loadu_si128((const __m128i *) (run.from + at));
 
@@ -156,9 +160,8 @@ INLINE size_t vectors_sse2(struct pair *pair, struct run run, size_t at, size_t 
         if (copying) {
             _mm_storeu_si128((__m128i *) (run.to + at), vector);
         }
-        add_vector16(&lanes, vector, _mm_loadu_si128((const __m128i *) (run.key + at)));
+        add_vector16(lanes, vector, _mm_load_si128((const __m128i *) key_at(at)));
     }
-    add_lanes16(pair, &lanes);
     return at;
 }
 
@@ -178,15 +181,12 @@ AVX2 INLINE void add_vector32(struct lanes32 *lanes, __m256i vector, const unsig
     lanes->words = _mm256_xor_si256(lanes->words, vector);
 }
 
-AVX2 INLINE void add_lanes32(struct pair *pair, const struct lanes32 *lanes)
+AVX2 INLINE struct lanes16 halves_of(const struct lanes32 *lanes)
 {
-    const struct lanes16 halves = {
-        .products = _mm_add_epi64(_mm256_castsi256_si128(lanes->products),
-                                  _mm256_extracti128_si256(lanes->products, 1)),
-        .words = _mm_xor_si128(_mm256_castsi256_si128(lanes->words),
-                               _mm256_extracti128_si256(lanes->words, 1))};
-
-    add_lanes16(pair, &halves);
+    return (struct lanes16){.products = _mm_add_epi64(_mm256_castsi256_si128(lanes->products),
+                                                      _mm256_extracti128_si256(lanes->products, 1)),
+                            .words = _mm_xor_si128(_mm256_castsi256_si128(lanes->words),
+                                                   _mm256_extracti128_si256(lanes->words, 1))};
 }
 
 /* 128 bytes a turn, all loads before the stores. Returns the bytes done. */
@@ -210,10 +210,10 @@ AVX2 INLINE size_t turns_avx2(struct lanes32 *lanes, struct run run, size_t byte
             _mm256_storeu_si256(sink + 2, c);
             _mm256_storeu_si256(sink + 3, d);
         }
-        add_vector32(&lanes[0], a, run.key + at);
-        add_vector32(&lanes[1], b, run.key + at + 32);
-        add_vector32(&lanes[0], c, run.key + at + 64);
-        add_vector32(&lanes[1], d, run.key + at + 96);
+        add_vector32(&lanes[0], a, key_at(at));
+        add_vector32(&lanes[1], b, key_at(at + 32));
+        add_vector32(&lanes[0], c, key_at(at + 64));
+        add_vector32(&lanes[1], d, key_at(at + 96));
     }
     return at;
 }
@@ -221,6 +221,7 @@ AVX2 INLINE size_t turns_avx2(struct lanes32 *lanes, struct run run, size_t byte
 AVX2 INLINE void run_avx2(struct pair *pair, struct run run, size_t bytes, bool copying)
 {
     struct lanes32 lanes[2] = {0};
+    struct lanes16 halves;
     size_t at = turns_avx2(lanes, run, bytes, copying);
 
     for (; bytes - at >= 32; at += 32) {
@@ -230,12 +231,13 @@ AVX2 INLINE void run_avx2(struct pair *pair, struct run run, size_t bytes, bool 
         if (copying) {
             _mm256_storeu_si256((__m256i *) (run.to + at), vector);
         }
-        add_vector32(&lanes[0], vector, run.key + at);
+        add_vector32(&lanes[0], vector, key_at(at));
     }
     lanes[0].products = _mm256_add_epi64(lanes[0].products, lanes[1].products);
     lanes[0].words = _mm256_xor_si256(lanes[0].words, lanes[1].words);
-    add_lanes32(pair, &lanes[0]);
-    at = vectors_sse2(pair, run, at, bytes, copying);
+    halves = halves_of(&lanes[0]);
+    at = vectors_sse2(&halves, run, at, bytes, copying);
+    add_lanes16(pair, &halves);
     words_portable(pair, run, at, bytes, copying);
 }
 
@@ -268,7 +270,10 @@ INLINE void add_run(enum rbuf_checksum_path path, struct pair *pair, struct run 
         return;
     }
     if (path != RBUF_CHECKSUM_PORTABLE) {
-        at = vectors_sse2(pair, run, at, bytes, copying);
+        struct lanes16 lanes = {_mm_setzero_si128(), _mm_setzero_si128()};
+
+        at = vectors_sse2(&lanes, run, at, bytes, copying);
+        add_lanes16(pair, &lanes);
     }
 #else
     (void) path;
@@ -315,7 +320,7 @@ INLINE uint64_t end(const struct pair *pair, uint64_t segments, uint64_t bytes)
 INLINE uint64_t whole(enum rbuf_checksum_path path, void *to, const void *from, size_t bytes,
                       bool copying)
 {
-    struct run run = {.from = from, .to = to, .key = (const unsigned char *) segment_key};
+    struct run run = {.from = from, .to = to};
     struct pair pair = {0};
     uint64_t segments = 0;
     size_t left = bytes;
@@ -336,7 +341,7 @@ INLINE uint64_t whole(enum rbuf_checksum_path path, void *to, const void *from, 
  */
 INLINE uint64_t short_sse2(unsigned char *to, const unsigned char *from, size_t bytes, bool copying)
 {
-    const unsigned char *key = (const unsigned char *) segment_key;
+    const struct run run = {.from = from, .to = to};
     const size_t whole = bytes / 16 * 16;
     struct lanes16 lanes = {_mm_setzero_si128(), _mm_setzero_si128()};
     struct pair pair = {0};
@@ -348,17 +353,9 @@ INLINE uint64_t short_sse2(unsigned char *to, const unsigned char *from, size_t 
         if (copying) {
             _mm_storel_epi64((__m128i *) (to + whole), vector);
         }
-        add_vector16(&lanes, vector, _mm_loadl_epi64((const __m128i *) (key + whole)));
+        add_vector16(&lanes, vector, _mm_loadl_epi64((const __m128i *) key_at(whole)));
     }
-    for (size_t at = 0; at < whole; at += 16) {
-        __m128i vector = _mm_loadu_si128((const __m128i *) (from + at));
-
-        __asm__("" : "+x"(vector));
-        if (copying) {
-            _mm_storeu_si128((__m128i *) (to + at), vector);
-        }
-        add_vector16(&lanes, vector, _mm_load_si128((const __m128i *) (key + at)));
-    }
+    (void) vectors_sse2(&lanes, run, 0, whole, copying);
     add_lanes16(&pair, &lanes);
     return end(&pair, 0, bytes);
 }
