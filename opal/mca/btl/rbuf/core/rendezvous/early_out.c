@@ -176,22 +176,33 @@ static bool is_free(const struct rbuf_peer *peer, struct rbuf_early_data *data)
     return data->state == RBUF_EARLY_FREE;
 }
 
-/* A free slot; else, if that has aged, the one whose data have waited longest for a put. */
-static struct rbuf_early_data *find_slot(struct rbuf_peer *peer)
+/* What is in that state and was sent first. */
+static struct rbuf_early_data *first_in(struct rbuf_early_out *out, enum rbuf_early_state state)
 {
-    struct rbuf_early_out *out = peer->early_out;
-    struct rbuf_early_data *oldest = NULL;
+    struct rbuf_early_data *first = NULL;
 
     for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
         struct rbuf_early_data *data = &out->slot[i];
 
-        if (is_free(peer, data)) {
-            return data;
-        }
-        if (data->state == RBUF_EARLY_WRITTEN && (oldest == NULL || data->rts < oldest->rts)) {
-            oldest = data;
+        if (data->state == state && (first == NULL || data->rts < first->rts)) {
+            first = data;
         }
     }
+    return first;
+}
+
+/* A free slot; else, if that has aged, the one whose data have waited longest for a put. */
+static struct rbuf_early_data *find_slot(struct rbuf_peer *peer)
+{
+    struct rbuf_early_out *out = peer->early_out;
+    struct rbuf_early_data *oldest;
+
+    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
+        if (is_free(peer, &out->slot[i])) {
+            return &out->slot[i];
+        }
+    }
+    oldest = first_in(out, RBUF_EARLY_WRITTEN);
     if (oldest == NULL || out->rts - oldest->rts < AGED_RTS) {
         return NULL;
     }
@@ -409,28 +420,13 @@ static void write_now(struct rbuf_peer *peer, struct rbuf_early_data *data, uint
     }
 }
 
-/* What is WRITING and was sent first. */
-static struct rbuf_early_data *first_writing(struct rbuf_early_out *out)
-{
-    struct rbuf_early_data *first = NULL;
-
-    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
-        struct rbuf_early_data *data = &out->slot[i];
-
-        if (data->state == RBUF_EARLY_WRITING && (first == NULL || data->rts < first->rts)) {
-            first = data;
-        }
-    }
-    return first;
-}
-
 int rbuf_early_out_progress(struct rbuf_peer *peer, uint64_t *budget)
 {
     struct rbuf_early_out *out = peer->early_out;
     int done = 0;
 
     while (out != NULL && out->writing > 0 && peer->state == RBUF_PEER_CONNECTED) {
-        struct rbuf_early_data *data = first_writing(out);
+        struct rbuf_early_data *data = first_in(out, RBUF_EARLY_WRITING);
 
         settle(peer, data);
         if (TAILQ_EMPTY(&peer->puts) && *budget > 0) { /* what is asked for goes first */
@@ -439,11 +435,6 @@ int rbuf_early_out_progress(struct rbuf_peer *peer, uint64_t *budget)
         }
     }
     return done;
-}
-
-bool rbuf_early_out_idle(const struct rbuf_peer *peer)
-{
-    return peer->early_out == NULL || peer->early_out->writing == 0;
 }
 
 /* ---- the RTS ---- */
@@ -488,7 +479,7 @@ static int send_rts(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
 /* The next chunk of what was sent first of those that the next progress would settle. */
 static void write_next(struct rbuf_peer *peer)
 {
-    struct rbuf_early_data *data = first_writing(peer->early_out);
+    struct rbuf_early_data *data = first_in(peer->early_out, RBUF_EARLY_WRITING);
     uint64_t budget = peer->core->options.quantum;
 
     (void) copy_chunk(peer, data, &budget);
