@@ -324,13 +324,11 @@ void rbuf_early_name(struct rbuf_peer *peer, uint64_t grant_id, const struct rbu
  * are left to what is asked for. */
 static bool may_announce(struct rbuf_peer *peer)
 {
-    const struct rbuf_credit *credit = &peer->credit[RBUF_FLOW_BULK];
-    const uint32_t kept = credit->window / 2;
+    const uint32_t kept = peer->credit[RBUF_FLOW_BULK].window / 2;
 
     return peer->early_out->window.immediate == 0 ||
            (rbuf_fab_has_room(peer->queue[RBUF_BULK], true) &&
-            (rbuf_credit_left(credit) > kept ||
-             (rbuf_credit_look(peer, RBUF_FLOW_BULK) && rbuf_credit_left(credit) > kept)));
+            rbuf_credit_has(peer, RBUF_FLOW_BULK, kept + 1));
 }
 
 /* Where the next chunk goes, at the peer. */
