@@ -345,22 +345,17 @@ static uint64_t first_flag(const struct rbuf_early_window *window, uint32_t seq)
     return window->flag + (uint64_t) seq * window->slot_blocks;
 }
 
-static enum rbuf_fab_status post(struct rbuf_peer *peer, const struct rbuf_early_data *data,
-                                 struct rbuf_tx_chunk *chunk, bool announced)
+/* Posts a chunk that is filled. True: it is on its way. False: it is free again. */
+static bool post(struct rbuf_peer *peer, struct rbuf_early_data *data, struct rbuf_tx_chunk *chunk,
+                 bool announced)
 {
     const struct rbuf_early_window *window = &peer->early_out->window;
     const uint32_t immediate = rbuf_immediate_of_early(window->immediate, data->seq);
 
-    return rbuf_tx_chunk_write(chunk, &window->schedule, first_flag(window, data->seq),
-                               chunk_address(window, data), window->rkey,
-                               announced ? &immediate : NULL);
-}
-
-/* What has become of a chunk. True: it is on its way. False: it is free again. */
-static bool chunk_posted(struct rbuf_peer *peer, struct rbuf_early_data *data,
-                         struct rbuf_tx_chunk *chunk, enum rbuf_fab_status status)
-{
-    if (!rbuf_peer_posted(peer, status)) {
+    if (!rbuf_peer_posted(peer, rbuf_tx_chunk_write(chunk, &window->schedule,
+                                                    first_flag(window, data->seq),
+                                                    chunk_address(window, data), window->rkey,
+                                                    announced ? &immediate : NULL))) {
         rbuf_tx_chunk_free(peer->core, chunk);
         return false;
     }
@@ -372,7 +367,7 @@ static bool chunk_posted(struct rbuf_peer *peer, struct rbuf_early_data *data,
     peer->core->stats.staged_chunks++;
     peer->core->stats.staged_bytes += chunk->shape.bytes;
     data->written += chunk->shape.bytes;
-    (void) rbuf_schedule_next(&peer->early_out->window.schedule, data->bytes, &data->next);
+    (void) rbuf_schedule_next(&window->schedule, data->bytes, &data->next);
     return true;
 }
 
@@ -395,8 +390,7 @@ static bool copy_chunk(struct rbuf_peer *peer, struct rbuf_early_data *data, uin
     rbuf_tx_chunk_fill(chunk, schedule, proof_of(&peer->early_out->window),
                        first_flag(&peer->early_out->window, data->seq), data->source, &whole);
     *budget -= data->next.bytes < *budget ? data->next.bytes : *budget;
-    return chunk_posted(peer, data, chunk,
-                        post(peer, data, chunk, peer->early_out->window.immediate != 0));
+    return post(peer, data, chunk, peer->early_out->window.immediate != 0);
 }
 
 bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t most,
@@ -568,5 +562,5 @@ bool rbuf_early_end(struct rbuf_peer *peer, struct rbuf_early_data *data,
     chunk->shape.bytes = blocks * rbuf_early_block_payload(peer);
     data->next.blocks = blocks; /* the next one goes on behind it */
     data->next.bytes = chunk->shape.bytes;
-    return chunk_posted(peer, data, chunk, post(peer, data, chunk, false));
+    return post(peer, data, chunk, false);
 }
