@@ -100,7 +100,7 @@ static void arrange(enum rbuf_rma_order order, unsigned limit, const unsigned ch
     struct rbuf_rma rmas[EPOCH], *list[EPOCH];
 
     for (unsigned i = 0; i < count; i++) {
-        rmas[i] = (struct rbuf_rma){.operation = is_get(given[i]) ? RBUF_RMA_READ : RBUF_RMA_WRITE,
+        rmas[i] = (struct rbuf_rma){.operation = is_get(given[i]) ? RBUF_FAB_READ : RBUF_FAB_WRITE,
                                     .local = (void *) (uintptr_t) (100 * (i + 1)),
                                     .remote = 100 * (i + 1),
                                     .span = sizes[given[i] % SIZES],

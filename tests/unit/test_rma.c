@@ -88,7 +88,7 @@ START_TEST(compare_and_swap)
     uint32_t lkey = sim_register(&world->nodes[0].nic, &before, sizeof(before));
 
     for (uint64_t i = 0; i < 4; i++) {
-        struct rbuf_rma rma = {.operation = RBUF_RMA_COMPARE_SWAP,
+        struct rbuf_rma rma = {.operation = RBUF_FAB_COMPARE_SWAP,
                                .local = &before,
                                .remote = (uintptr_t) &there,
                                .bytes = sizeof(there),
@@ -157,7 +157,7 @@ START_TEST(in_pieces_it_ends_behind_them)
 
     for (unsigned pieces = 0; pieces < PIECES; pieces++) {
         struct world_options options = world_defaults();
-        struct rbuf_rma rma = {.operation = RBUF_RMA_READ, .local = here, .bytes = sizeof(here)};
+        struct rbuf_rma rma = {.operation = RBUF_FAB_READ, .local = here, .bytes = sizeof(here)};
         const struct rbuf_rma *ended = NULL;
         struct world *world;
         int status = 0;

@@ -35,8 +35,8 @@ static void make(const char *text, struct rbuf_rma *rmas, struct rbuf_rma **list
     for (unsigned i = 0; text[i] != '\0'; i++) {
         const bool small = text[i] >= 'a';
 
-        rmas[i] = (struct rbuf_rma){.operation = text[i] == 'p' || text[i] == 'P' ? RBUF_RMA_WRITE
-                                                                                  : RBUF_RMA_READ,
+        rmas[i] = (struct rbuf_rma){.operation = text[i] == 'p' || text[i] == 'P' ? RBUF_FAB_WRITE
+                                                                                  : RBUF_FAB_READ,
                                     .local = (void *) (uintptr_t) (1000 + 100 * i),
                                     .remote = 5000 + 100 * i,
                                     .span = small ? 1 : 10,
@@ -184,7 +184,7 @@ struct merging {
     uint32_t lkey, rkey;
 };
 
-static void merging_open(struct merging *merging, enum rbuf_rma_operation operation)
+static void merging_open(struct merging *merging, enum rbuf_fab_verb operation)
 {
     const struct world_options options = held(RBUF_RMA_PRIORITIZE);
 
@@ -250,7 +250,7 @@ START_TEST(neighbours_become_one)
 {
     struct merging merging;
 
-    merging_open(&merging, _i ? RBUF_RMA_READ : RBUF_RMA_WRITE);
+    merging_open(&merging, _i ? RBUF_FAB_READ : RBUF_FAB_WRITE);
     ck_assert_uint_eq(merging_run(&merging, PARTS), 1);
     ck_assert_uint_eq(merging.world->nodes[0].core.stats.rma_merged, PARTS - 1);
     ck_assert_int_eq(memcmp(merging.here, merging.there, PARTS * PART), 0);
@@ -264,7 +264,7 @@ START_TEST(others_do_not)
 {
     struct merging merging;
 
-    merging_open(&merging, RBUF_RMA_READ);
+    merging_open(&merging, RBUF_FAB_READ);
     switch (_i) {
     case 0:
         merging.rmas[3].lkey =

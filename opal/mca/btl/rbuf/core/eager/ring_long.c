@@ -13,15 +13,6 @@
 #include "core/eager/ring_word.h"
 #include "core/link/credit.h"
 
-static bool has_credits(struct rbuf_peer *peer, uint32_t slots)
-{
-    if (rbuf_credit_left(&peer->link.credit[RBUF_FLOW_RING]) >= slots) {
-        return true;
-    }
-    return rbuf_credit_look(peer, RBUF_FLOW_RING) &&
-           rbuf_credit_left(&peer->link.credit[RBUF_FLOW_RING]) >= slots;
-}
-
 /* True if the network has nothing else of ours to carry, as far as the newest header of the peer
  * tells: but for one message such as this, which it may have taken after that left (two that send
  * to each other at the same time). In a stream of messages there is always something on its way,
@@ -58,7 +49,7 @@ void *rbuf_ring_long_begin(struct rbuf_peer *peer, uint32_t bytes)
         return NULL;
     }
     slots = rbuf_ring_long_slots(bytes, out->slot_bytes);
-    if (!has_credits(peer, slots)) {
+    if (!rbuf_credit_has(peer, RBUF_FLOW_RING, slots)) {
         peer->core->stats.ring_full++;
         return NULL;
     }

@@ -98,6 +98,14 @@ bool rbuf_credit_look(struct rbuf_peer *peer, enum rbuf_flow flow)
     return rbuf_credit_left(&peer->link.credit[flow]) > 0;
 }
 
+bool rbuf_credit_has(struct rbuf_peer *peer, enum rbuf_flow flow, uint32_t messages)
+{
+    const struct rbuf_credit *credit = &peer->credit[flow];
+
+    return rbuf_credit_left(credit) >= messages ||
+           (rbuf_credit_look(peer, flow) && rbuf_credit_left(credit) >= messages);
+}
+
 bool rbuf_credit_owed(const struct rbuf_peer *peer)
 {
     for (int flow = 0; flow < RBUF_FLOWS; flow++) {

@@ -48,18 +48,18 @@ static inline uint32_t rbuf_credit_left(const struct rbuf_credit *credit)
     return credit->window - (uint32_t) (credit->sent - credit->taken);
 }
 
-static inline bool rbuf_credit_is_left(const struct rbuf_credit *credit)
-{
-    return credit->sent - credit->taken < credit->window;
-}
-
-/* If rbuf_credit_is_left() says no: reads the newest header and the mailbox, and says it again. */
+/* For who has none left by that: looks at what was received last, and at the mailbox. */
 bool rbuf_credit_look(struct rbuf_peer *peer, enum rbuf_flow flow);
 
-/* True if a message of the flow may be sent. */
+/* True if so many messages of the flow may be sent. */
+bool rbuf_credit_has(struct rbuf_peer *peer, enum rbuf_flow flow, uint32_t messages);
+
+/* True if one may be sent. */
 static inline bool rbuf_credit_available(struct rbuf_peer *peer, enum rbuf_flow flow)
 {
-    return rbuf_credit_is_left(&peer->link.credit[flow]) || rbuf_credit_look(peer, flow);
+    const struct rbuf_credit *credit = &peer->credit[flow];
+
+    return credit->sent - credit->taken < credit->window || rbuf_credit_look(peer, flow);
 }
 
 /* The counts for a header of ours, and, once that is posted, that the peer knows them. */

@@ -11,16 +11,12 @@
 /* The next piece of the operation, or all of it. */
 static struct rbuf_fab_rma piece_of(const struct rbuf_peer *peer, struct rbuf_rma *rma)
 {
-    static const enum rbuf_fab_verb verbs[] = {[RBUF_RMA_WRITE] = RBUF_FAB_WRITE,
-                                               [RBUF_RMA_READ] = RBUF_FAB_READ,
-                                               [RBUF_RMA_FETCH_ADD] = RBUF_FAB_FETCH_ADD,
-                                               [RBUF_RMA_COMPARE_SWAP] = RBUF_FAB_COMPARE_SWAP};
     const uint32_t most = peer->core->options.max_message;
     const uint64_t left = rma->span - rma->done;
-    const bool inlined = rma->operation == RBUF_RMA_WRITE &&
+    const bool inlined = rma->operation == RBUF_FAB_WRITE &&
                          rma->span <= rbuf_fab_inline_max(peer->queue[RBUF_BULK]);
 
-    return (struct rbuf_fab_rma){.verb = inlined ? RBUF_FAB_WRITE_INLINE : verbs[rma->operation],
+    return (struct rbuf_fab_rma){.verb = inlined ? RBUF_FAB_WRITE_INLINE : rma->operation,
                                  .bytes = left < most ? (uint32_t) left : most,
                                  .local = (unsigned char *) rma->local + rma->done,
                                  .remote = rma->remote + rma->done,
@@ -81,18 +77,13 @@ static bool post(struct rbuf_peer *peer, int *done)
 
 static void count(struct rbuf_stats *stats, const struct rbuf_rma *rma)
 {
-    switch (rma->operation) {
-    case RBUF_RMA_WRITE:
+    if (rma->operation == RBUF_FAB_WRITE) {
         stats->direct_puts++;
         stats->direct_bytes += rma->bytes;
-        break;
-    case RBUF_RMA_READ:
+    } else if (rma->operation == RBUF_FAB_READ) {
         stats->reads++;
-        break;
-    case RBUF_RMA_FETCH_ADD:
-    case RBUF_RMA_COMPARE_SWAP:
+    } else {
         stats->atomics++;
-        break;
     }
 }
 
@@ -172,7 +163,7 @@ static bool can_merge(const struct rbuf_peer *peer, const struct rbuf_rma *rma,
 {
     const uint64_t span = rma->span + next->span;
     const uint32_t most = rbuf_fab_inline_max(peer->queue[RBUF_BULK]);
-    const bool inlined = rma->operation == RBUF_RMA_WRITE && span <= most;
+    const bool inlined = rma->operation == RBUF_FAB_WRITE && span <= most;
 
     return rma->operation == next->operation && rma->rkey == next->rkey &&
            (inlined || (rma->lkey == next->lkey && rma->lkey != 0)) &&

@@ -21,16 +21,9 @@
 
 #include "core/state/state.h"
 
-enum rbuf_rma_operation {
-    RBUF_RMA_WRITE,
-    RBUF_RMA_READ,
-    RBUF_RMA_FETCH_ADD,
-    RBUF_RMA_COMPARE_SWAP
-};
-
 /* The user sets everything down to `compare`, and owns it again with its RBUF_EVENT_RMA. */
 struct rbuf_rma {
-    enum rbuf_rma_operation operation;
+    enum rbuf_fab_verb operation; /* not WRITE_INLINE: that is core's choice */
     void *local;     /* 8 aligned bytes for atomics; registered unless a write goes inline */
     uint64_t remote; /* registered at the peer */
     uint64_t bytes;

@@ -103,9 +103,6 @@ bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint
 /* Writes what is WRITING, now or never. Returns the number of messages. */
 int rbuf_early_out_progress(struct rbuf_peer *peer, uint64_t *budget);
 
-/* True if nothing is left to be written without being asked for. */
-bool rbuf_early_out_idle(const struct rbuf_peer *peer);
-
 void rbuf_early_out_remove(struct rbuf_peer *peer);
 
 /* ---- of the receiver ---- */

@@ -177,22 +177,33 @@ static bool is_free(const struct rbuf_peer *peer, struct rbuf_early_data *data)
     return data->state == RBUF_EARLY_FREE;
 }
 
-/* A free slot; else, if that has aged, the one whose data have waited longest for a put. */
-static struct rbuf_early_data *find_slot(struct rbuf_peer *peer)
+/* What is in that state and was sent first. */
+static struct rbuf_early_data *first_in(struct rbuf_early_out *out, enum rbuf_early_state state)
 {
-    struct rbuf_early_out *out = peer->rendezvous.early_out;
-    struct rbuf_early_data *oldest = NULL;
+    struct rbuf_early_data *first = NULL;
 
     for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
         struct rbuf_early_data *data = &out->slot[i];
 
-        if (is_free(peer, data)) {
-            return data;
-        }
-        if (data->state == RBUF_EARLY_WRITTEN && (oldest == NULL || data->rts < oldest->rts)) {
-            oldest = data;
+        if (data->state == state && (first == NULL || data->rts < first->rts)) {
+            first = data;
         }
     }
+    return first;
+}
+
+/* A free slot; else, if that has aged, the one whose data have waited longest for a put. */
+static struct rbuf_early_data *find_slot(struct rbuf_peer *peer)
+{
+    struct rbuf_early_out *out = peer->early_out;
+    struct rbuf_early_data *oldest;
+
+    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
+        if (is_free(peer, &out->slot[i])) {
+            return &out->slot[i];
+        }
+    }
+    oldest = first_in(out, RBUF_EARLY_WRITTEN);
     if (oldest == NULL || out->rts - oldest->rts < AGED_RTS) {
         return NULL;
     }
@@ -314,13 +325,11 @@ void rbuf_early_name(struct rbuf_peer *peer, uint64_t grant_id, const struct rbu
  * are left to what is asked for. */
 static bool may_announce(struct rbuf_peer *peer)
 {
-    const struct rbuf_credit *credit = &peer->link.credit[RBUF_FLOW_BULK];
-    const uint32_t kept = credit->window / 2;
+    const uint32_t kept = peer->credit[RBUF_FLOW_BULK].window / 2;
 
     return peer->rendezvous.early_out->window.immediate == 0 ||
            (rbuf_fab_has_room(peer->queue[RBUF_BULK], true) &&
-            (rbuf_credit_left(credit) > kept ||
-             (rbuf_credit_look(peer, RBUF_FLOW_BULK) && rbuf_credit_left(credit) > kept)));
+            rbuf_credit_has(peer, RBUF_FLOW_BULK, kept + 1));
 }
 
 /* Where the next chunk goes, at the peer. */
@@ -337,22 +346,17 @@ static uint64_t first_flag(const struct rbuf_early_window *window, uint32_t seq)
     return window->flag + (uint64_t) seq * window->slot_blocks;
 }
 
-static enum rbuf_fab_status post(struct rbuf_peer *peer, const struct rbuf_early_data *data,
-                                 struct rbuf_tx_chunk *chunk, bool announced)
+/* Posts a chunk that is filled. True: it is on its way. False: it is free again. */
+static bool post(struct rbuf_peer *peer, struct rbuf_early_data *data, struct rbuf_tx_chunk *chunk,
+                 bool announced)
 {
     const struct rbuf_early_window *window = &peer->rendezvous.early_out->window;
     const uint32_t immediate = rbuf_immediate_of_early(window->immediate, data->seq);
 
-    return rbuf_tx_chunk_write(chunk, &window->schedule, first_flag(window, data->seq),
-                               chunk_address(window, data), window->rkey,
-                               announced ? &immediate : NULL);
-}
-
-/* What has become of a chunk. True: it is on its way. False: it is free again. */
-static bool chunk_posted(struct rbuf_peer *peer, struct rbuf_early_data *data,
-                         struct rbuf_tx_chunk *chunk, enum rbuf_fab_status status)
-{
-    if (!rbuf_peer_posted(peer, status)) {
+    if (!rbuf_peer_posted(peer, rbuf_tx_chunk_write(chunk, &window->schedule,
+                                                    first_flag(window, data->seq),
+                                                    chunk_address(window, data), window->rkey,
+                                                    announced ? &immediate : NULL))) {
         rbuf_tx_chunk_free(peer->core, chunk);
         return false;
     }
@@ -364,8 +368,7 @@ static bool chunk_posted(struct rbuf_peer *peer, struct rbuf_early_data *data,
     peer->core->stats.staged_chunks++;
     peer->core->stats.staged_bytes += chunk->shape.bytes;
     data->written += chunk->shape.bytes;
-    (void) rbuf_schedule_next(&peer->rendezvous.early_out->window.schedule, data->bytes,
-                              &data->next);
+    (void) rbuf_schedule_next(&window->schedule, data->bytes, &data->next);
     return true;
 }
 
@@ -389,8 +392,7 @@ static bool copy_chunk(struct rbuf_peer *peer, struct rbuf_early_data *data, uin
                        first_flag(&peer->rendezvous.early_out->window, data->seq), data->source,
                        &whole);
     *budget -= data->next.bytes < *budget ? data->next.bytes : *budget;
-    return chunk_posted(peer, data, chunk,
-                        post(peer, data, chunk, peer->rendezvous.early_out->window.immediate != 0));
+    return post(peer, data, chunk, peer->early_out->window.immediate != 0);
 }
 
 bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t most,
@@ -412,28 +414,13 @@ static void write_now(struct rbuf_peer *peer, struct rbuf_early_data *data, uint
     }
 }
 
-/* What is WRITING and was sent first. */
-static struct rbuf_early_data *first_writing(struct rbuf_early_out *out)
-{
-    struct rbuf_early_data *first = NULL;
-
-    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
-        struct rbuf_early_data *data = &out->slot[i];
-
-        if (data->state == RBUF_EARLY_WRITING && (first == NULL || data->rts < first->rts)) {
-            first = data;
-        }
-    }
-    return first;
-}
-
 int rbuf_early_out_progress(struct rbuf_peer *peer, uint64_t *budget)
 {
     struct rbuf_early_out *out = peer->rendezvous.early_out;
     int done = 0;
 
     while (out != NULL && out->writing > 0 && peer->state == RBUF_PEER_CONNECTED) {
-        struct rbuf_early_data *data = first_writing(out);
+        struct rbuf_early_data *data = first_in(out, RBUF_EARLY_WRITING);
 
         settle(peer, data);
         if (TAILQ_EMPTY(&peer->rendezvous.puts) && *budget > 0) { /* what is asked for goes first */
@@ -442,11 +429,6 @@ int rbuf_early_out_progress(struct rbuf_peer *peer, uint64_t *budget)
         }
     }
     return done;
-}
-
-bool rbuf_early_out_idle(const struct rbuf_peer *peer)
-{
-    return peer->rendezvous.early_out == NULL || peer->rendezvous.early_out->writing == 0;
 }
 
 /* ---- the RTS ---- */
@@ -491,7 +473,7 @@ static int send_rts(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
 /* The next chunk of what was sent first of those that the next progress would settle. */
 static void write_next(struct rbuf_peer *peer)
 {
-    struct rbuf_early_data *data = first_writing(peer->rendezvous.early_out);
+    struct rbuf_early_data *data = first_in(peer->early_out, RBUF_EARLY_WRITING);
     uint64_t budget = peer->core->options.quantum;
 
     (void) copy_chunk(peer, data, &budget);
@@ -584,5 +566,5 @@ bool rbuf_early_end(struct rbuf_peer *peer, struct rbuf_early_data *data,
     chunk->shape.bytes = blocks * rbuf_early_block_payload(peer);
     data->next.blocks = blocks; /* the next one goes on behind it */
     data->next.bytes = chunk->shape.bytes;
-    return chunk_posted(peer, data, chunk, post(peer, data, chunk, false));
+    return post(peer, data, chunk, false);
 }

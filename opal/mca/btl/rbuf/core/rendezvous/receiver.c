@@ -330,24 +330,6 @@ void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate)
     rbuf_credit_consumed(grant->peer, RBUF_FLOW_BULK);
 }
 
-/* A copy of the message at `place`; NULL, and the peer has failed, without memory. */
-static struct rbuf_held *make_held(struct rbuf_peer *peer, const struct rbuf_delivery *place)
-{
-    struct rbuf_held *held = malloc(sizeof(*held) + place->bytes);
-
-    if (held == NULL) {
-        rbuf_peer_break(peer, -ENOMEM);
-        return NULL;
-    }
-    held->delivery = *place;
-    held->delivery.origin = RBUF_ORIGIN_HELD;
-    held->delivery.buffer = NULL;
-    held->delivery.data = held->data;
-    memcpy(held->data, place->data, place->bytes);
-    peer->core->stats.messages_held++;
-    return held;
-}
-
 bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                         const struct rbuf_delivery *place)
 {
@@ -359,10 +341,18 @@ bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header
     if (grant == NULL || grant->state != RBUF_GRANT_STAGED || grant->peer != peer) {
         return false;
     }
-    held = make_held(peer, place);
-    if (held != NULL) {
-        grant->held_ns = STAILQ_EMPTY(&grant->held) ? core->now_ns : grant->held_ns;
-        STAILQ_INSERT_TAIL(&grant->held, held, link);
+    held = malloc(sizeof(*held) + place->bytes);
+    if (held == NULL) {
+        rbuf_peer_break(peer, -ENOMEM);
+        return true;
     }
+    held->delivery = *place;
+    held->delivery.origin = RBUF_ORIGIN_HELD;
+    held->delivery.buffer = NULL;
+    held->delivery.data = held->data;
+    memcpy(held->data, place->data, place->bytes);
+    core->stats.messages_held++;
+    grant->held_ns = STAILQ_EMPTY(&grant->held) ? core->now_ns : grant->held_ns;
+    STAILQ_INSERT_TAIL(&grant->held, held, link);
     return true;
 }

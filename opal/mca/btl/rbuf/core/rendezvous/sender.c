@@ -54,15 +54,6 @@ static bool may_stage_ahead(const struct rbuf_put *put)
     return arena->free_blocks >= arena->blocks / 2 || put->way->window_open(put);
 }
 
-/* Staging for the put's next chunk. */
-static struct rbuf_tx_chunk *take_chunk(struct rbuf_put *put)
-{
-    struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_take(put->peer, &put->offer.schedule, &put->next);
-
-    put->peer->core->stats.staging_waits += chunk == NULL;
-    return chunk;
-}
-
 /* FILLING: copies. */
 static enum put_progress fill(struct rbuf_put *put, bool may_stage, uint64_t *budget)
 {
@@ -70,7 +61,8 @@ static enum put_progress fill(struct rbuf_put *put, bool may_stage, uint64_t *bu
         return PUT_BLOCKED;
     }
     if (put->filling == NULL && may_stage) {
-        put->filling = take_chunk(put);
+        put->filling = rbuf_tx_chunk_take(put->peer, &put->offer.schedule, &put->next);
+        put->peer->core->stats.staging_waits += put->filling == NULL;
     }
     if (put->filling == NULL) {
         return PUT_OUT_OF_STAGING;
@@ -83,31 +75,22 @@ static enum put_progress fill(struct rbuf_put *put, bool may_stage, uint64_t *bu
     return PUT_MOVED;
 }
 
-/* True if the chunk went. */
-static bool write_chunk(struct rbuf_put *put)
+/* FILLED: posts the chunk if it may go. */
+static enum put_progress post(struct rbuf_put *put)
 {
     struct rbuf_peer *peer = put->peer;
 
+    if (!put->way->window_open(put)) {
+        peer->core->stats.window_waits++;
+        return PUT_BLOCKED;
+    }
     if (!rbuf_peer_posted(peer, put->way->write(put))) {
-        return false;
+        return PUT_BLOCKED;
     }
     peer->core->stats.staged_chunks++;
     peer->core->stats.staged_bytes += put->filling->shape.bytes;
     peer->in_flight++;
     put->filling = NULL;
-    return true;
-}
-
-/* FILLED: posts the chunk if it may go. */
-static enum put_progress post(struct rbuf_put *put)
-{
-    if (!put->way->window_open(put)) {
-        put->peer->core->stats.window_waits++;
-        return PUT_BLOCKED;
-    }
-    if (!write_chunk(put)) {
-        return PUT_BLOCKED;
-    }
     if (put->way->step(put)) {
         rbuf_put_become(put, RBUF_PUT_FILLING);
         return PUT_MOVED;
@@ -182,7 +165,7 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
 
 bool rbuf_sender_idle(const struct rbuf_peer *peer)
 {
-    return TAILQ_EMPTY(&peer->rendezvous.puts) && rbuf_early_out_idle(peer);
+    return TAILQ_EMPTY(&peer->puts) && (peer->early_out == NULL || peer->early_out->writing == 0);
 }
 
 void rbuf_sender_begin(struct rbuf_peer *peer, struct rbuf_put *put)
