@@ -280,8 +280,8 @@ void rbuf_polling_set_back(struct rbuf_peer *peer)
     peer->eager.ring_declined_epoch = peer->core->eager.set.epoch;
     ring->state = RBUF_RING_IN_DRAINING;
     ring->memory->next_use = ring->use;
-    leave_place(&peer->core->set, ring);
-    peer->recent = 0;
+    leave_place(&peer->core->eager.set, ring);
+    peer->eager.recent = 0;
     rbuf_polling_set_drained(ring);
 }
 
@@ -304,7 +304,7 @@ void rbuf_polling_set_fail(struct rbuf_peer *peer)
     }
     (void) rbuf_ring_in_take(ring); /* what is there was sent before, and counts */
     ring->memory->next_use = ring->use;
-    leave_place(&peer->core->set, ring);
+    leave_place(&peer->core->eager.set, ring);
     ring->state = RBUF_RING_IN_LOST;
 }
 

@@ -100,7 +100,7 @@ bool rbuf_credit_look(struct rbuf_peer *peer, enum rbuf_flow flow)
 
 bool rbuf_credit_has(struct rbuf_peer *peer, enum rbuf_flow flow, uint32_t messages)
 {
-    const struct rbuf_credit *credit = &peer->credit[flow];
+    const struct rbuf_credit *credit = &peer->link.credit[flow];
 
     return rbuf_credit_left(credit) >= messages ||
            (rbuf_credit_look(peer, flow) && rbuf_credit_left(credit) >= messages);

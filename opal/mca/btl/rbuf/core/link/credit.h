@@ -57,7 +57,7 @@ bool rbuf_credit_has(struct rbuf_peer *peer, enum rbuf_flow flow, uint32_t messa
 /* True if one may be sent. */
 static inline bool rbuf_credit_available(struct rbuf_peer *peer, enum rbuf_flow flow)
 {
-    const struct rbuf_credit *credit = &peer->credit[flow];
+    const struct rbuf_credit *credit = &peer->link.credit[flow];
 
     return credit->sent - credit->taken < credit->window || rbuf_credit_look(peer, flow);
 }

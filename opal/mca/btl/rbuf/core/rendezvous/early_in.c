@@ -230,9 +230,9 @@ bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_
     if (bytes < sizeof(*fragment)) {
         return false;
     }
-    slot = find_packed(peer->early_in, fragment->seq);
+    slot = find_packed(peer->rendezvous.early_in, fragment->seq);
     if (slot == NULL || fragment->blocks > RBUF_FRAGMENT_BLOCKS ||
-        (uint32_t) fragment->first + fragment->blocks > peer->early_in->slot_blocks) {
+        (uint32_t) fragment->first + fragment->blocks > peer->rendezvous.early_in->slot_blocks) {
         return false;
     }
     payload = rbuf_block_payload(&peer->rendezvous.early_in->schedule);
@@ -262,7 +262,7 @@ void rbuf_early_in_fragment_over(struct rbuf_peer *peer, const struct rbuf_fragm
 
 bool rbuf_early_in_closed(struct rbuf_peer *peer, uint32_t seq)
 {
-    struct rbuf_early_slot *slot = find_packed(peer->early_in, seq);
+    struct rbuf_early_slot *slot = find_packed(peer->rendezvous.early_in, seq);
 
     if (slot == NULL) {
         return false;

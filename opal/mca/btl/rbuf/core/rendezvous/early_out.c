@@ -195,7 +195,7 @@ static struct rbuf_early_data *first_in(struct rbuf_early_out *out, enum rbuf_ea
 /* A free slot; else, if that has aged, the one whose data have waited longest for a put. */
 static struct rbuf_early_data *find_slot(struct rbuf_peer *peer)
 {
-    struct rbuf_early_out *out = peer->early_out;
+    struct rbuf_early_out *out = peer->rendezvous.early_out;
     struct rbuf_early_data *oldest;
 
     for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
@@ -325,7 +325,7 @@ void rbuf_early_name(struct rbuf_peer *peer, uint64_t grant_id, const struct rbu
  * are left to what is asked for. */
 static bool may_announce(struct rbuf_peer *peer)
 {
-    const uint32_t kept = peer->credit[RBUF_FLOW_BULK].window / 2;
+    const uint32_t kept = peer->link.credit[RBUF_FLOW_BULK].window / 2;
 
     return peer->rendezvous.early_out->window.immediate == 0 ||
            (rbuf_fab_has_room(peer->queue[RBUF_BULK], true) &&
@@ -392,7 +392,7 @@ static bool copy_chunk(struct rbuf_peer *peer, struct rbuf_early_data *data, uin
                        first_flag(&peer->rendezvous.early_out->window, data->seq), data->source,
                        &whole);
     *budget -= data->next.bytes < *budget ? data->next.bytes : *budget;
-    return post(peer, data, chunk, peer->early_out->window.immediate != 0);
+    return post(peer, data, chunk, peer->rendezvous.early_out->window.immediate != 0);
 }
 
 bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t most,
@@ -473,7 +473,7 @@ static int send_rts(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
 /* The next chunk of what was sent first of those that the next progress would settle. */
 static void write_next(struct rbuf_peer *peer)
 {
-    struct rbuf_early_data *data = first_in(peer->early_out, RBUF_EARLY_WRITING);
+    struct rbuf_early_data *data = first_in(peer->rendezvous.early_out, RBUF_EARLY_WRITING);
     uint64_t budget = peer->core->options.quantum;
 
     (void) copy_chunk(peer, data, &budget);

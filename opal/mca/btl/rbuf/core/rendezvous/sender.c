@@ -165,7 +165,8 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
 
 bool rbuf_sender_idle(const struct rbuf_peer *peer)
 {
-    return TAILQ_EMPTY(&peer->puts) && (peer->early_out == NULL || peer->early_out->writing == 0);
+    return TAILQ_EMPTY(&peer->rendezvous.puts) &&
+           (peer->rendezvous.early_out == NULL || peer->rendezvous.early_out->writing == 0);
 }
 
 void rbuf_sender_begin(struct rbuf_peer *peer, struct rbuf_put *put)
