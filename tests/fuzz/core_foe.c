@@ -51,7 +51,7 @@ void foe_fill_header(struct rbuf_message_header *header, const struct record *re
                                            .kind = RBUF_MESSAGE_USER,
                                            .tag = (uint8_t) record->spare,
                                            .sequence = mine->eager.sequence_out};
-    rbuf_credit_advertise(&mine->link.counts, header->credit);
+    rbuf_credit_advertise(mine, header->credit);
     if (record->which & CHANGE_KIND) {
         header->kind = (uint8_t) (record->spare >> 8);
     }

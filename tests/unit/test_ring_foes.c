@@ -130,7 +130,7 @@ START_TEST(old_headers_are_not_believed)
         atomic_store(&peer->mailbox->credit[RBUF_FLOW_RING], credit->sent);
     }
     ck_assert_uint_gt(credit->sent - start, 1000);
-    rbuf_credit_received(&peer->link.counts, old);
+    rbuf_credit_received(peer, old);
     atomic_store(&peer->mailbox->credit[RBUF_FLOW_RING], credit->taken);
     ck_assert_uint_lt(credit->sent - start, (1u << 16) - credit->window);
     ck_assert(!rbuf_credit_look(peer, RBUF_FLOW_RING)); /* none is true */

@@ -240,7 +240,7 @@ static void start_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation
     } else {
         rbuf_rma_start(peer, &operation->rma);
     }
-    if (peer->onesided.held > 0) {
+    if (rbuf_rma_holds(peer)) {
         mca_btl_rbuf_async_wait(module);
     }
 }

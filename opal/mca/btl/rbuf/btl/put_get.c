@@ -116,8 +116,8 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
         module->one_sided.put_bytes += size;
     }
     if (offer->mode == RBUF_OFFER_DIRECT || offer->mode == RBUF_OFFER_WINDOW) {
-        if (endpoint->peer->rendezvous.early_out !=
-            NULL) { /* the message does not go behind its early data */
+        if (rbuf_early_may_begin(
+                endpoint->peer)) { /* the message does not go behind its early data */
             rbuf_early_forget(endpoint->peer, local_address);
         }
         put_in_place(module, operation, remote_address, offer->rkey, size);

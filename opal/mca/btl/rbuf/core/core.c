@@ -20,6 +20,7 @@
 #include "core/eager/polling_set.h"
 #include "core/onesided/rma.h"
 #include "core/rendezvous/sender.h"
+#include "core/stage/tx_chunk.h"
 
 #define FILL_AT_ONCE 8u /* blocks, a microsecond or two */
 
@@ -31,10 +32,8 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
     *core = (struct rbuf_core){
         .options = *options, .take = rbuf_inbox_take, .fill = rbuf_fill_value(options->random)};
     TAILQ_INIT(&core->busy);
-    TAILQ_INIT(&core->rendezvous.grants_free);
-    TAILQ_INIT(&core->rendezvous.receiving);
-    TAILQ_INIT(&core->rendezvous.deferred);
-    STAILQ_INIT(&core->stage.chunks_free);
+    rbuf_grants_open(core);
+    rbuf_tx_chunks_open(core);
     core->options.window[RBUF_FLOW_RING] = (uint16_t) options->ring.slots;
     if (rbuf_arena_open(&core->send_arena, send_region, block_bytes) != 0 ||
         rbuf_arena_open(&core->receive_arena, receive_region, block_bytes) != 0 ||
@@ -44,7 +43,7 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
         return -ENOMEM;
     }
     rbuf_bounces_open(&core->bounces, &options->bounce);
-    rbuf_words_open(&core->link.word_writes);
+    rbuf_words_open(core);
     rbuf_lease_grown(core);
     return 0;
 }
@@ -58,7 +57,7 @@ void rbuf_core_close(struct rbuf_core *core)
             rbuf_held_free(&event.delivery);
         }
     }
-    rbuf_sender_close(core);
+    rbuf_tx_chunks_close(core);
     rbuf_grants_close(core);
     rbuf_polling_set_close(core);
     rbuf_events_close(&core->events);
@@ -74,7 +73,7 @@ void rbuf_core_grow(struct rbuf_core *core, struct rbuf_arena *arena, uint32_t l
     core->stats.staging_grown++;
     if (arena == &core->receive_arena) {
         rbuf_lease_grown(core);
-        core->rendezvous.deferred_retry = true;
+        rbuf_grants_grown(core);
     }
 }
 
@@ -86,7 +85,7 @@ struct budget {
 
 static int progress_peer(struct rbuf_peer *peer, struct budget *budget)
 {
-    int done = rbuf_receiver_write_acks(peer);
+    int done = rbuf_acks_write(peer);
 
     done += rbuf_early_in_report(peer);
     done += rbuf_channel_progress(peer);
@@ -149,13 +148,13 @@ static __attribute__((noinline)) int progress_work(struct rbuf_core *core)
     struct budget budget = {core->options.quantum, core->options.quantum};
     int done = 0;
 
-    if (!TAILQ_EMPTY(&core->rendezvous.receiving)) {
+    if (rbuf_grants_receive(core)) {
         done += rbuf_receiver_progress(core, &receive_budget);
     }
     if (!TAILQ_EMPTY(&core->busy)) {
         done += progress_busy(core, &budget);
     }
-    if (!TAILQ_EMPTY(&core->rendezvous.deferred)) {
+    if (rbuf_grants_wait(core)) {
         done += rbuf_grants_progress(core);
     }
     core->copied += 2 * (uint64_t) core->options.quantum - receive_budget - budget.send;
@@ -182,8 +181,7 @@ int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns)
     int done = 0;
 
     core->now_ns = now_ns;
-    if (!TAILQ_EMPTY(&core->rendezvous.receiving) || !TAILQ_EMPTY(&core->busy) ||
-        !TAILQ_EMPTY(&core->rendezvous.deferred)) {
+    if (rbuf_grants_receive(core) || !TAILQ_EMPTY(&core->busy) || rbuf_grants_wait(core)) {
         done = progress_work(core);
     }
     return now_ns >= core->chores_due_ns ? done + progress_chores(core, done == 0) : done;

@@ -53,23 +53,7 @@ void rbuf_core_close(struct rbuf_core *core);
  * the number of messages. */
 static inline int rbuf_core_poll(struct rbuf_core *core)
 {
-    const struct rbuf_watch *watch = core->eager.set.watch;
-    const struct rbuf_watch *end = watch + core->eager.set.count;
-    int done = 0;
-
-    /* Taking a message may end its ring. The watches behind it then move up by one, and the last
-     * one that this loop reads is left over: rbuf_ring_in_take() takes nothing from a ring that is
-     * not polled any more, and looks again at one that is. */
-    for (; watch < end; watch++) {
-        /* rbuf_ring_in_take() reads it again, with acquire. */
-        if (rbuf_watch_hit(watch, atomic_load_explicit(watch->word, memory_order_relaxed))) {
-            done += rbuf_ring_in_take(watch->ring);
-        }
-    }
-    if (core->eager.set.traffic >= core->eager.set.period) {
-        rbuf_polling_set_age(core);
-    }
-    return done;
+    return rbuf_polling_set_poll(core);
 }
 
 /* All that was received over send/receive, when the caller looked last, has been fed in. Call it

@@ -206,8 +206,8 @@ rbuf_take_message *const rbuf_inbox_take[RBUF_MESSAGE_KINDS] = {
 /* True if it is the turn of a message of the control channel: those before it were taken. */
 static bool in_turn(struct rbuf_peer *peer, const struct rbuf_message_header *header)
 {
-    if (header->sequence != peer->sequence_in && peer->eager.ring_in != NULL) {
-        (void) rbuf_ring_in_take(peer->eager.ring_in);
+    if (header->sequence != peer->sequence_in && rbuf_ring_in_of(peer) != NULL) {
+        (void) rbuf_ring_in_take(rbuf_ring_in_of(peer));
     }
     if (header->sequence != peer->sequence_in) {
         return false;
@@ -243,7 +243,7 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
         if (!in_turn(peer, header)) {
             return refuse(peer);
         }
-        rbuf_credit_received(&peer->link.counts, header->credit);
+        rbuf_credit_received(peer, header->credit);
         if (header->kind == RBUF_MESSAGE_USER) { /* others that would go by a ring say so too */
             rbuf_polling_set_received(peer, place.bytes);
         }
@@ -261,7 +261,7 @@ static __attribute__((noinline)) void release_kept(struct rbuf_peer *peer,
                                                    const struct rbuf_delivery *delivery)
 {
     if (delivery->origin == RBUF_ORIGIN_RING_LONG) {
-        rbuf_ring_in_free_long(peer->eager.ring_in, delivery->slot, delivery->bytes);
+        rbuf_ring_in_free_long(rbuf_ring_in_of(peer), delivery->slot, delivery->bytes);
         return;
     }
     peer->core->stats.messages_received++;
@@ -278,7 +278,7 @@ void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *deliv
         rbuf_credit_consumed(peer, (enum rbuf_flow) delivery->channel);
         break;
     case RBUF_ORIGIN_RING:
-        rbuf_ring_in_free(peer->eager.ring_in, delivery->slot);
+        rbuf_ring_in_free(rbuf_ring_in_of(peer), delivery->slot);
         break;
     case RBUF_ORIGIN_RING_LONG:
     case RBUF_ORIGIN_HELD:

@@ -72,10 +72,10 @@ static bool posted(struct rbuf_peer *peer, const struct rbuf_am *am, bool inline
     if (!rbuf_peer_posted(peer, status)) {
         return false;
     }
-    peer->link.credit[am->channel].sent++;
+    rbuf_credit_use(peer, (enum rbuf_flow) am->channel, 1);
     if (am->channel == RBUF_CONTROL) { /* what the other one says is not believed */
         peer->eager.sequence_out++;
-        rbuf_credit_advertised(&peer->link.counts);
+        rbuf_credit_advertised(peer);
     }
     peer->core->stats.sends[inlined]++;
     peer->core->stats.send_bytes += am->bytes;
@@ -399,10 +399,22 @@ int rbuf_channel_progress(struct rbuf_peer *peer)
     return done;
 }
 
-bool rbuf_channel_idle(const struct rbuf_peer *peer)
+void rbuf_channel_open(struct rbuf_peer *peer)
+{
+    for (int id = 0; id < RBUF_CHANNELS; id++) {
+        TAILQ_INIT(&peer->eager.queued[id]);
+    }
+}
+
+bool rbuf_channel_empty(const struct rbuf_peer *peer)
 {
     return TAILQ_EMPTY(&peer->eager.queued[RBUF_CONTROL]) &&
-           TAILQ_EMPTY(&peer->eager.queued[RBUF_BULK]) && !rbuf_credit_owed(peer);
+           TAILQ_EMPTY(&peer->eager.queued[RBUF_BULK]);
+}
+
+bool rbuf_channel_idle(const struct rbuf_peer *peer)
+{
+    return rbuf_channel_empty(peer) && !rbuf_credit_owed(peer);
 }
 
 void rbuf_channel_fail(struct rbuf_peer *peer, int status)

@@ -83,7 +83,9 @@ static inline void *rbuf_am_begin_long(struct rbuf_peer *peer, uint32_t bytes)
 
 /* For core's own files. */
 int rbuf_channel_progress(struct rbuf_peer *peer);
-bool rbuf_channel_idle(const struct rbuf_peer *peer);
+void rbuf_channel_open(struct rbuf_peer *peer);
+bool rbuf_channel_empty(const struct rbuf_peer *peer); /* no message waits */
+bool rbuf_channel_idle(const struct rbuf_peer *peer);  /* nor are credits owed */
 void rbuf_channel_fail(struct rbuf_peer *peer, int status);
 
 /* Sends a copy of `payload`, which has to fit into a request or a bounce buffer. `lease` is for the
@@ -106,7 +108,7 @@ static inline void rbuf_channel_fill(const struct rbuf_peer *peer,
     header->kind = kind;
     header->tag = tag;
     header->sequence = peer->eager.sequence_out;
-    rbuf_credit_advertise(&peer->link.counts, header->credit);
+    rbuf_credit_advertise(peer, header->credit);
 }
 
 #endif

@@ -19,13 +19,7 @@
  * and a write more for each only costs. */
 static bool may_be_idle(const struct rbuf_peer *peer, uint32_t slots)
 {
-    const struct rbuf_credit *credit = &peer->link.credit[RBUF_FLOW_RING];
-    const struct rbuf_credit_counts *counts = &peer->link.counts;
-    const uint16_t taken = counts->last_received[RBUF_COUNTED] != RBUF_COUNTED_NOT
-                               ? counts->last_received[RBUF_FLOW_RING]
-                               : (uint16_t) credit->taken;
-
-    return (uint16_t) (credit->sent - taken) <= slots;
+    return rbuf_credit_under_way(peer, RBUF_FLOW_RING) <= slots;
 }
 
 /* Bytes of the trailer: the longer one if the message may leave in parts, or if with the other it

@@ -165,7 +165,6 @@ static uint32_t longest_here(const struct rbuf_core *core, const struct rbuf_rin
 static void open_ring(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
 {
     struct rbuf_ring_out *out = &peer->eager.ring_out;
-    struct rbuf_credit *credit = &peer->link.credit[RBUF_FLOW_RING];
 
     out->memory = memory;
     out->slot_bytes = slot_bytes_here(peer->core, &out->offer);
@@ -177,8 +176,8 @@ static void open_ring(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
     out->last_end = memory->base + (size_t) out->offer.slots * out->slot_bytes;
     out->remote_end = out->offer.base + out->offer.slot_bytes;
     rbuf_fab_prepare_write(&out->request, memory->lkey, out->offer.rkey);
-    credit->window = out->offer.slots;
-    credit->taken = credit->sent; /* the ring is empty, whatever counts came of the one before */
+    /* Whatever counts came of the ring before. */
+    rbuf_credit_restart(peer, RBUF_FLOW_RING, out->offer.slots);
     out->counted = out->use;
     out->silent = 0;
     out->state = RBUF_RING_OUT_OPEN;

@@ -37,12 +37,20 @@ bool rbuf_ring_out_end_user(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes,
 bool rbuf_ring_out_gather(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t argument,
                           const struct rbuf_fab_piece *data, struct rbuf_work *work);
 
+/* True if messages of `bytes` go to the peer by its ring, while that has room. */
+static inline bool rbuf_ring_out_carries(const struct rbuf_peer *peer, size_t bytes)
+{
+    const struct rbuf_ring_out *out = &peer->eager.ring_out;
+
+    return out->state == RBUF_RING_OUT_OPEN && bytes <= out->longest;
+}
+
 /* A message of `bytes` has left that takes so many slots. */
 static inline void rbuf_ring_out_posted(struct rbuf_peer *peer, uint32_t slots, uint32_t bytes)
 {
-    peer->link.credit[RBUF_FLOW_RING].sent += slots;
+    rbuf_credit_use(peer, RBUF_FLOW_RING, slots);
     peer->eager.sequence_out++;
-    rbuf_credit_advertised(&peer->link.counts);
+    rbuf_credit_advertised(peer);
     peer->core->stats.ring_sent++;
     peer->core->stats.ring_bytes += bytes;
 }

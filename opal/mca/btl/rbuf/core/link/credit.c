@@ -9,12 +9,25 @@
 
 #define SWEEPS 3u
 
+/* The peer may have `window` messages under way to us. */
+static void grant(struct rbuf_credit *credit, uint16_t window)
+{
+    credit->due = window < 2 ? 1 : window / 2;
+}
+
 void rbuf_credit_open(struct rbuf_peer *peer)
 {
-    const uint16_t *window = peer->core->options.window;
-
     for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        rbuf_credit_grant(&peer->link.credit[flow], window[flow]);
+        grant(&peer->link.credit[flow], peer->core->options.window[flow]);
+    }
+}
+
+void rbuf_credit_connected(struct rbuf_peer *peer, enum rbuf_flow flow, uint16_t window,
+                           uint16_t granted)
+{
+    peer->link.credit[flow].window = window;
+    if (granted != 0) {
+        grant(&peer->link.credit[flow], granted);
     }
 }
 

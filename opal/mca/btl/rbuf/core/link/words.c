@@ -4,6 +4,8 @@
  */
 #include "core/link/words.h"
 
+#include <stdlib.h>
+
 #include <assert.h>
 #include <string.h>
 
@@ -30,8 +32,10 @@ static void written(struct rbuf_work *work, int status)
     SLIST_INSERT_HEAD(&peer->core->link.word_writes.free, write, link);
 }
 
-void rbuf_words_open(struct rbuf_word_writes *writes)
+void rbuf_words_open(struct rbuf_core *core)
 {
+    struct rbuf_word_writes *writes = &core->link.word_writes;
+
     SLIST_INIT(&writes->free);
     for (unsigned i = 0; i < RBUF_WORDS_UNDER_WAY; i++) {
         writes->all[i].work.completed = written;
@@ -95,4 +99,45 @@ bool rbuf_words_write(struct rbuf_peer *peer, unsigned place, uint64_t value)
     *under_way |= bit;
     peer->in_flight++;
     return true;
+}
+
+void rbuf_words_connected(struct rbuf_peer *peer, enum rbuf_words_order order)
+{
+    peer->link.counts.mine[RBUF_COUNTED] =
+        order == RBUF_WORDS_IN_ORDER ? RBUF_COUNTED_IN_ORDER : RBUF_COUNTED_UNORDERED;
+}
+
+void rbuf_words_remove(struct rbuf_peer *peer)
+{
+    free(peer->link.words.acks);
+}
+
+bool rbuf_acks_open(struct rbuf_peer *peer)
+{
+    struct rbuf_words *words = &peer->link.words;
+
+    if (words->acks == NULL) {
+        words->acks = calloc(RBUF_ACK_SLOTS, sizeof(*words->acks));
+    }
+    return words->acks != NULL;
+}
+
+int rbuf_acks_write(struct rbuf_peer *peer)
+{
+    uint64_t due = peer->link.words.acks_due;
+    int done = 0;
+
+    while (due != 0 && peer->state == RBUF_PEER_CONNECTED) {
+        const unsigned slot = (unsigned) __builtin_ctzll(due);
+
+        due &= due - 1;
+        if (rbuf_words_write(peer, RBUF_WORD_ACK + slot, rbuf_acks_count(peer, slot))) {
+            peer->link.words.acks_due &= ~(1ull << slot);
+            peer->core->stats.acks_written++;
+            done++;
+        } else { /* others may go */
+            rbuf_peer_wake(peer);
+        }
+    }
+    return done;
 }

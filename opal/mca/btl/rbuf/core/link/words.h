@@ -24,7 +24,13 @@
 #include "core/state/state.h"
 #include "fabric.h"
 
-void rbuf_words_open(struct rbuf_word_writes *writes);
+void rbuf_words_open(struct rbuf_core *core);
+
+/* Tells the peer in each header of ours in which order words of its come to be seen here. */
+void rbuf_words_connected(struct rbuf_peer *peer, enum rbuf_words_order order);
+
+/* Nothing is written to the peer any more. */
+void rbuf_words_remove(struct rbuf_peer *peer);
 
 /* Places of words in a mailbox: of the first of each kind. */
 enum {
@@ -35,5 +41,30 @@ enum {
 
 /* Writes a word into the peer's mailbox. False: not now, or the peer is lost. */
 bool rbuf_words_write(struct rbuf_peer *peer, unsigned place, uint64_t value);
+
+/* Makes the counts of chunks that we copied out, if they are not there yet. False without memory.
+ * Needed before the next four functions, but rbuf_acks_write(). */
+bool rbuf_acks_open(struct rbuf_peer *peer);
+
+/* The count of the word. */
+static inline uint64_t rbuf_acks_count(const struct rbuf_peer *peer, unsigned slot)
+{
+    return peer->link.words.acks[slot];
+}
+
+/* A chunk more was copied out: the peer is owed the new count. */
+static inline void rbuf_acks_add(struct rbuf_peer *peer, unsigned slot)
+{
+    peer->link.words.acks[slot]++;
+    peer->link.words.acks_due |= 1ull << slot;
+}
+
+static inline bool rbuf_acks_owed(const struct rbuf_peer *peer)
+{
+    return peer->link.words.acks_due != 0;
+}
+
+/* Writes what is owed; returns the number of writes. The peer is woken for what cannot go now. */
+int rbuf_acks_write(struct rbuf_peer *peer);
 
 #endif

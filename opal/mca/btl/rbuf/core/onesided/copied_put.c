@@ -22,10 +22,10 @@ static void finish(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     struct rbuf_copy *next = rbuf_copies_end(&peer->onesided.copied_puts);
 
-    TAILQ_REMOVE(&peer->rendezvous.puts, put, link);
+    rbuf_sender_remove(peer, put);
     if (next != NULL) {
         rbuf_put_become(put_of(next), RBUF_PUT_FILLING);
-        TAILQ_INSERT_TAIL(&peer->rendezvous.puts, put_of(next), link);
+        rbuf_sender_add(peer, put_of(next));
     }
     rbuf_sender_finish(put, RBUF_EVENT_PUT, 0);
 }
@@ -87,6 +87,11 @@ static const struct rbuf_put_way to_place = {.window_open = window_open,
                                              .posted = RBUF_PUT_LANDING};
 
 /* ---- begin and end ---- */
+
+void rbuf_copied_put_open(struct rbuf_peer *peer)
+{
+    rbuf_copies_open(&peer->onesided.copied_puts);
+}
 
 void rbuf_copied_put_start(struct rbuf_peer *peer, struct rbuf_put *put)
 {

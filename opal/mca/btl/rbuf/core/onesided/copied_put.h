@@ -19,6 +19,8 @@ void rbuf_copied_put_start(struct rbuf_peer *peer, struct rbuf_put *put);
 
 /* ---- for core's own files ---- */
 
+void rbuf_copied_put_open(struct rbuf_peer *peer);
+
 /* Ends those that have not begun; rbuf_sender_fail() has ended the others. */
 void rbuf_copied_put_fail(struct rbuf_peer *peer, int status);
 

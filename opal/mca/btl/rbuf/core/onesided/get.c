@@ -182,6 +182,17 @@ static void leave(struct rbuf_peer *peer, struct rbuf_get *get)
     }
 }
 
+void rbuf_get_open(struct rbuf_peer *peer)
+{
+    TAILQ_INIT(&peer->onesided.gets);
+    rbuf_copies_open(&peer->onesided.copied_gets);
+}
+
+bool rbuf_get_idle(const struct rbuf_peer *peer)
+{
+    return TAILQ_EMPTY(&peer->onesided.gets);
+}
+
 int rbuf_get_progress(struct rbuf_peer *peer, uint64_t *budget)
 {
     const uint64_t before = *budget;

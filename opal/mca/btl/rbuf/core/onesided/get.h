@@ -50,6 +50,8 @@ void rbuf_get_start(struct rbuf_peer *peer, struct rbuf_get *get);
 /* ---- for core's own files ---- */
 
 /* Copies at most *budget bytes and takes them off it. */
+void rbuf_get_open(struct rbuf_peer *peer);
+bool rbuf_get_idle(const struct rbuf_peer *peer);
 int rbuf_get_progress(struct rbuf_peer *peer, uint64_t *budget);
 void rbuf_get_fail(struct rbuf_peer *peer, int status);
 

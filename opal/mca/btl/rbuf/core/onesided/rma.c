@@ -228,6 +228,11 @@ void rbuf_rma_release(struct rbuf_peer *peer)
     let_go(peer);
 }
 
+void rbuf_rma_open(struct rbuf_peer *peer)
+{
+    TAILQ_INIT(&peer->onesided.rmas);
+}
+
 int rbuf_rma_progress(struct rbuf_peer *peer)
 {
     int done = 0;

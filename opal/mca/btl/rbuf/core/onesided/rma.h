@@ -57,7 +57,21 @@ void rbuf_rma_arrange(enum rbuf_rma_order order, unsigned reads, struct rbuf_rma
                       unsigned count);
 
 /* For core's own files. */
+void rbuf_rma_open(struct rbuf_peer *peer);
 int rbuf_rma_progress(struct rbuf_peer *peer);
+
+/* True if some are held, which rbuf_rma_release() posts. */
+static inline bool rbuf_rma_holds(const struct rbuf_peer *peer)
+{
+    return peer->onesided.held > 0;
+}
+
+/* True if none waits to be posted. */
+static inline bool rbuf_rma_idle(const struct rbuf_peer *peer)
+{
+    return TAILQ_EMPTY(&peer->onesided.rmas);
+}
+
 void rbuf_rma_fail(struct rbuf_peer *peer, int status);
 
 #endif

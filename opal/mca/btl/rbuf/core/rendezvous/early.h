@@ -91,6 +91,12 @@ struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *sour
 /* Something goes in place from `source`, or in fragments: no put takes early data of it, even if
  * others would. No put will take these. Not of packed ones. */
 void rbuf_early_forget(struct rbuf_peer *peer, const void *source);
+
+/* True if the peer has leased us a window: there may be something to forget. */
+static inline bool rbuf_early_may_begin(const struct rbuf_peer *peer)
+{
+    return peer->rendezvous.early_out != NULL;
+}
 void rbuf_early_drop(struct rbuf_peer *peer, struct rbuf_early_data *data);
 
 /* Names to the receiver which early data are those of the put with that grant; NULL: none are. */

@@ -325,7 +325,7 @@ void rbuf_early_name(struct rbuf_peer *peer, uint64_t grant_id, const struct rbu
  * are left to what is asked for. */
 static bool may_announce(struct rbuf_peer *peer)
 {
-    const uint32_t kept = peer->link.credit[RBUF_FLOW_BULK].window / 2;
+    const uint32_t kept = rbuf_credit_window(peer, RBUF_FLOW_BULK) / 2;
 
     return peer->rendezvous.early_out->window.immediate == 0 ||
            (rbuf_fab_has_room(peer->queue[RBUF_BULK], true) &&

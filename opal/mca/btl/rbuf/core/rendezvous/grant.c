@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "core/eager/channel.h"
+#include "core/link/words.h"
 #include "core/stage/staging.h"
 
 #define STUCK_WAITS 20u
@@ -72,10 +73,7 @@ static bool slot_take(struct rbuf_grant *grant)
     if (grant->acks_wanted == 0) {
         return true;
     }
-    if (peer->link.words.acks == NULL) {
-        peer->link.words.acks = calloc(RBUF_ACK_SLOTS, sizeof(*peer->link.words.acks));
-    }
-    if (peer->link.words.acks == NULL) {
+    if (!rbuf_acks_open(peer)) {
         rbuf_peer_break(peer, -ENOMEM);
         return false;
     }
@@ -84,7 +82,7 @@ static bool slot_take(struct rbuf_grant *grant)
     }
     grant->slot = (uint8_t) __builtin_ctzll(~peer->rendezvous.slots_taken);
     peer->rendezvous.slots_taken |= 1ull << grant->slot;
-    grant->acks_first = peer->link.words.acks[grant->slot];
+    grant->acks_first = rbuf_acks_count(peer, grant->slot);
     return true;
 }
 
@@ -328,6 +326,47 @@ static int expire(struct rbuf_core *core)
         done++;
     }
     return done;
+}
+
+void rbuf_grants_open(struct rbuf_core *core)
+{
+    TAILQ_INIT(&core->rendezvous.grants_free);
+    TAILQ_INIT(&core->rendezvous.receiving);
+    TAILQ_INIT(&core->rendezvous.deferred);
+}
+
+void rbuf_grants_grown(struct rbuf_core *core)
+{
+    core->rendezvous.deferred_retry = true;
+}
+
+/* The first grant of the peer that is not FREE; NULL: there is none. */
+static struct rbuf_grant *grant_of(const struct rbuf_peer *peer)
+{
+    const struct rbuf_rendezvous_of_core *all = &peer->core->rendezvous;
+
+    for (uint32_t i = 0; i < all->grant_count; i++) {
+        if (all->grants[i]->peer == peer && all->grants[i]->state != RBUF_GRANT_FREE) {
+            return all->grants[i];
+        }
+    }
+    return NULL;
+}
+
+bool rbuf_grants_are_open(const struct rbuf_peer *peer)
+{
+    return grant_of(peer) != NULL;
+}
+
+void rbuf_grants_remove(struct rbuf_peer *peer)
+{
+    const struct rbuf_rendezvous_of_core *all = &peer->core->rendezvous;
+
+    for (uint32_t i = 0; i < all->grant_count; i++) {
+        if (all->grants[i]->peer == peer) {
+            rbuf_grant_close(all->grants[i]);
+        }
+    }
 }
 
 int rbuf_grants_progress(struct rbuf_core *core)

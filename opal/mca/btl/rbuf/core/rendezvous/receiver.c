@@ -163,9 +163,8 @@ static void chunk_done(struct rbuf_grant *grant)
         if (rbuf_peer_proof(peer) == RBUF_PROOF_CHECKSUM) {
             refill(grant);
         }
-        peer->link.words.acks[grant->slot]++;
-        peer->link.words.acks_due |= 1ull << grant->slot;
-        rbuf_receiver_write_acks(peer);
+        rbuf_acks_add(peer, grant->slot);
+        (void) rbuf_acks_write(peer);
     }
     grant->block = 0;
 }
@@ -289,26 +288,6 @@ int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget)
     core->rendezvous.copied_ns = core->now_ns;
     core->rendezvous.moved_ns = core->now_ns;
     return 1;
-}
-
-int rbuf_receiver_write_acks(struct rbuf_peer *peer)
-{
-    uint64_t due = peer->link.words.acks_due;
-    int done = 0;
-
-    while (due != 0 && peer->state == RBUF_PEER_CONNECTED) {
-        const unsigned slot = (unsigned) __builtin_ctzll(due);
-
-        due &= due - 1;
-        if (rbuf_words_write(peer, RBUF_WORD_ACK + slot, peer->link.words.acks[slot])) {
-            peer->link.words.acks_due &= ~(1ull << slot);
-            peer->core->stats.acks_written++;
-            done++;
-        } else { /* others may go */
-            rbuf_peer_wake(peer);
-        }
-    }
-    return done;
 }
 
 /* No credit goes back for what is refused: a correct peer announces chunks of its own grants alone,

@@ -163,6 +163,28 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
     return done + (*budget < before);
 }
 
+void rbuf_sender_open(struct rbuf_peer *peer)
+{
+    TAILQ_INIT(&peer->rendezvous.puts);
+    TAILQ_INIT(&peer->rendezvous.ungranted);
+    SLIST_INIT(&peer->rendezvous.unexpected_rtrs);
+}
+
+void rbuf_sender_add(struct rbuf_peer *peer, struct rbuf_put *put)
+{
+    TAILQ_INSERT_TAIL(&peer->rendezvous.puts, put, link);
+}
+
+void rbuf_sender_remove(struct rbuf_peer *peer, struct rbuf_put *put)
+{
+    TAILQ_REMOVE(&peer->rendezvous.puts, put, link);
+}
+
+bool rbuf_sender_has_puts(const struct rbuf_peer *peer)
+{
+    return !TAILQ_EMPTY(&peer->rendezvous.puts) || !TAILQ_EMPTY(&peer->rendezvous.ungranted);
+}
+
 bool rbuf_sender_idle(const struct rbuf_peer *peer)
 {
     return TAILQ_EMPTY(&peer->rendezvous.puts) &&
@@ -199,14 +221,4 @@ void rbuf_sender_fail(struct rbuf_peer *peer, int status)
     fail_list(peer->core, &peer->rendezvous.puts, status);
     fail_list(peer->core, &peer->rendezvous.ungranted, status);
     rbuf_put_unexpected_free(peer);
-}
-
-void rbuf_sender_close(struct rbuf_core *core)
-{
-    struct rbuf_tx_chunk *chunk;
-
-    while ((chunk = STAILQ_FIRST(&core->stage.chunks_free)) != NULL) {
-        STAILQ_REMOVE_HEAD(&core->stage.chunks_free, link);
-        free(chunk);
-    }
 }

@@ -20,6 +20,21 @@ uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_
     return (uint32_t) ((bytes + arena->block_bytes - 1) / arena->block_bytes);
 }
 
+void rbuf_tx_chunks_open(struct rbuf_core *core)
+{
+    STAILQ_INIT(&core->stage.chunks_free);
+}
+
+void rbuf_tx_chunks_close(struct rbuf_core *core)
+{
+    struct rbuf_tx_chunk *chunk;
+
+    while ((chunk = STAILQ_FIRST(&core->stage.chunks_free)) != NULL) {
+        STAILQ_REMOVE_HEAD(&core->stage.chunks_free, link);
+        free(chunk);
+    }
+}
+
 void rbuf_tx_chunk_free(struct rbuf_core *core, struct rbuf_tx_chunk *chunk)
 {
     rbuf_arena_give(&core->send_arena, chunk->arena_first, chunk->arena_blocks);
@@ -139,7 +154,7 @@ enum rbuf_fab_status rbuf_tx_chunk_write(struct rbuf_tx_chunk *chunk,
     if (!rbuf_fab_has_room(queue, true) || !rbuf_credit_available(peer, RBUF_FLOW_BULK)) {
         return RBUF_FAB_AGAIN;
     }
-    peer->link.credit[RBUF_FLOW_BULK].sent++;
+    rbuf_credit_use(peer, RBUF_FLOW_BULK, 1);
     return rbuf_fab_write_immediate(queue, chunk->data + lead, chunk->lkey, bytes, address + lead,
                                     rkey, *immediate, &chunk->work);
 }

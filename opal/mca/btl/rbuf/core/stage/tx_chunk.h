@@ -38,6 +38,9 @@ struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
                                          const struct rbuf_chunk *shape);
 void rbuf_tx_chunk_free(struct rbuf_core *core, struct rbuf_tx_chunk *chunk);
 
+void rbuf_tx_chunks_open(struct rbuf_core *core);
+void rbuf_tx_chunks_close(struct rbuf_core *core); /* none is under way */
+
 /* The chunk whose work came back. */
 static inline struct rbuf_tx_chunk *rbuf_tx_chunk_of(struct rbuf_work *work)
 {
