@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "core/base/fab.h"
-#include "core/base/work.h"
 
 struct rbuf_fab_queue;
 

@@ -166,7 +166,7 @@ void tune_wire_wait(struct tune_wire *wire)
 
 void tune_wire_drain(struct tune_wire *wire)
 {
-    struct rbuf_work work = {.kind = RBUF_WORK_PROBE};
+    struct rbuf_work work = {.queue = NULL};
     const struct rbuf_work *back = NULL;
     const double end = clock_ns() + PATIENCE_NS;
     enum rbuf_fab_status status;

@@ -47,6 +47,16 @@ sub files {
     return @files;
 }
 
+# A file without its comments; lines keep their numbers.
+sub code_of {
+    my ($component, $path) = @_;
+    open(my $file, "<", "$component/$path") or die "$component/$path: $!\n";
+    local $/;
+    my $text = <$file>;
+    $text =~ s{/\*.*?\*/}{$& =~ s/[^\n]//gr}gse;
+    return $text;
+}
+
 # What a file includes of the component. fabric.h is that of verbs/, which the build finds by its include path.
 sub includes {
     my ($component, $path) = @_;

@@ -4,6 +4,7 @@
 # A component has layers (layers.txt in its folder): a file includes and calls files of its own layer and of
 # those below, and no others. Within a layer no more than three files need each other in a circle: a source and its
 # header count as one file. Both by what files include, and by the symbols of the objects that the build made of them.
+# A folder's part of core's structures (core/state/FOLDER.h) is touched by files of that folder alone.
 #
 #   tests/build/layers.pl [COMPONENT]      the component's folder; by default btl/rbuf, then osc/rbuf
 #
@@ -93,6 +94,22 @@ sub check_includes {
     check_circles(\%needs);
 }
 
+# Nobody touches the members of another folder's part of a peer or of core, or takes the address of the part.
+sub check_parts {
+    my @parts = map({ m{^core/state/(\w+)\.h$} && $1 ne "state" ? $1 : () } @files) or return;
+    my $part = join("|", @parts);
+    for my $path (@files) {
+        my $text = Layers::code_of($component, $path);
+        my ($own) = $path =~ m{^core/(\w+)/};
+        while ($text =~ /(?:->|\.)($part)\s*\.\s*(\w+)|\b(?:peer|core)(?:->|\.)($part)\b(?!\s*\.)/g) {
+            my ($touched, $member) = ($1 // $3, $2 // "");
+            next if defined $own && $own eq $touched;
+            my $line = 1 + (substr($text, 0, $-[0]) =~ tr/\n//);
+            fault("$path:$line touches $member of the part that core/$touched alone touches");
+        }
+    }
+}
+
 sub object_of {
     my ($objects, $source) = @_;
     my ($folder, $name) = $source =~ m{^(.*/)?([^/]+)\.c$};
@@ -137,6 +154,7 @@ sub check_component {
     @layers = Layers::read_layers($component);
     @files = Layers::files($component);
     check_includes();
+    check_parts();
     my $objects = length($built // "") ? check_objects($built) : 0;
     print scalar(@layers), " layers, ", scalar(@files), " files, $objects objects, ", faults(), " faults\n";
 }

@@ -17,7 +17,6 @@
 
 #include "core/eager/channel.h"
 #include "core/onesided/rma.h"
-#include "core/onesided/rma_order.h"
 #include "side.h"
 
 /* Acts on what core has to say; returns the number of messages delivered. */
@@ -145,7 +144,7 @@ static void arrange_puts(uint64_t count)
     struct rbuf_rma rmas[PUTS], *list[PUTS];
 
     for (unsigned i = 0; i < PUTS; i++) {
-        rmas[i] = (struct rbuf_rma){.operation = RBUF_RMA_WRITE,
+        rmas[i] = (struct rbuf_rma){.operation = RBUF_FAB_WRITE,
                                     .local = (void *) (uintptr_t) (1000 + 100 * i),
                                     .remote = 100000 + 100 * i,
                                     .span = 8};

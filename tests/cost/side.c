@@ -80,7 +80,7 @@ struct rbuf_core *side_idle_rings(uint32_t rings)
     }
     while (rbuf_events_pop(&core->events, &event)) {
     }
-    if (core->set.count != rings) {
+    if (core->eager.set.count != rings) {
         side_die("not all rings are polled");
     }
     return core;

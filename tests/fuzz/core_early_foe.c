@@ -8,7 +8,7 @@
 /* A sequence number: one that the victim has of the foe, the next of its slot, or any. */
 static uint32_t some_seq(const struct record *record)
 {
-    const struct rbuf_early_in *in = dealings.foe->early_in;
+    const struct rbuf_early_in *in = dealings.foe->rendezvous.early_in;
     const uint32_t value = (uint32_t) record->value;
 
     if (in == NULL || (record->spare >> 24 & 15) == 0) {

@@ -30,8 +30,8 @@ void foe_send_scratch(unsigned channel, uint32_t bytes)
     }
     if (rbuf_fab_send(foe_queue(channel), &piece, 1, true, NULL) == RBUF_FAB_OK &&
         channel % RBUF_CHANNELS == RBUF_CONTROL &&
-        header->sequence == dealings.victim->sequence_out) {
-        dealings.victim->sequence_out++;
+        header->sequence == dealings.victim->eager.sequence_out) {
+        dealings.victim->eager.sequence_out++;
     }
 }
 
@@ -50,8 +50,8 @@ void foe_fill_header(struct rbuf_message_header *header, const struct record *re
     *header = (struct rbuf_message_header){.peer = dealings.foe->index,
                                            .kind = RBUF_MESSAGE_USER,
                                            .tag = (uint8_t) record->spare,
-                                           .sequence = mine->sequence_out};
-    rbuf_credit_advertise(&mine->counts, header->credit);
+                                           .sequence = mine->eager.sequence_out};
+    rbuf_credit_advertise(mine, header->credit);
     if (record->which & CHANGE_KIND) {
         header->kind = (uint8_t) (record->spare >> 8);
     }
@@ -190,7 +190,7 @@ void foe_grant(const struct record *record)
     struct rbuf_message_header *header = (void *) dealings.scratch;
     struct record plain = *record;
     struct rbuf_offer offer;
-    struct rbuf_put *put = TAILQ_FIRST(&dealings.foe->ungranted);
+    struct rbuf_put *put = TAILQ_FIRST(&dealings.foe->rendezvous.ungranted);
 
     offer = foe_offer(record);
     for (unsigned i = 0; put != NULL && i < record->which % 4; i++) {
@@ -276,7 +276,7 @@ void foe_immediate(const struct record *record)
     const struct item_grant *item = &dealings.granted[record->which % ITEMS];
     uint64_t id = item->offer.id;
     uint32_t immediate = (uint32_t) id | (uint32_t) (id >> 32) << 20;
-    const struct rbuf_early_in *in = dealings.foe->early_in;
+    const struct rbuf_early_in *in = dealings.foe->rendezvous.early_in;
 
     if (in != NULL && record->which & 64) {
         immediate =
@@ -303,7 +303,7 @@ void foe_mailbox(const struct record *record)
     if (record->spare & 1) {
         value += words[index];
     } else if (record->spare & 2 && index < RBUF_FLOWS) {
-        value = peer->credit[index].taken + record->amount;
+        value = peer->link.credit[index].taken + record->amount;
     }
     if (record->spare & 4) {
         offset = record->amount % sizeof(struct rbuf_mailbox);

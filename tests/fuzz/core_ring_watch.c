@@ -11,13 +11,13 @@ static void watch_ring(const struct rbuf_core *core, const struct rbuf_watch *wa
 {
     const struct rbuf_ring_options *options = &core->options.ring;
     const struct rbuf_ring_in *ring = watch->ring;
-    uint64_t use = rbuf_watch_use(watch);
+    uint64_t use = watch->ring->use;
     const unsigned char *slot_end =
         ring->memory->base + (use % options->slots + 1) * options->slot_bytes;
 
     fuzz_require(rbuf_ring_in_polled(ring), "a ring in the set is polled");
     fuzz_require(ring->watch == watch, "a ring knows its place in the set");
-    fuzz_require(ring->peer->ring_in == ring, "a ring is its peer's");
+    fuzz_require(ring->peer->eager.ring_in == ring, "a ring is its peer's");
     fuzz_require((const unsigned char *) (const void *) (watch->word + 1) == slot_end,
                  "the word that is looked at is that of the use that is next");
     fuzz_require(ring->tail <= use, "no slot is free that was not used");
@@ -30,7 +30,7 @@ static void watch_ring(const struct rbuf_core *core, const struct rbuf_watch *wa
 
 static void watch_out(const struct rbuf_peer *peer)
 {
-    const struct rbuf_ring_out *out = &peer->ring_out;
+    const struct rbuf_ring_out *out = &peer->eager.ring_out;
     const struct rbuf_ring_options *options = &peer->core->options.ring;
     const size_t ours = (size_t) options->slots * options->slot_bytes;
 
@@ -67,18 +67,18 @@ static void watch_memory(const struct world_node *node)
     const struct rbuf_ring_memory *memory;
     unsigned count = 0, out = 0;
 
-    SLIST_FOREACH(memory, &core->rings.spare, link)
+    SLIST_FOREACH(memory, &core->eager.rings.spare, link)
     {
         count++;
     }
-    for (uint32_t i = 0; i < core->set.limit; i++) {
-        count += core->set.rings[i].state != RBUF_RING_IN_FREE;
+    for (uint32_t i = 0; i < core->eager.set.limit; i++) {
+        count += core->eager.set.rings[i].state != RBUF_RING_IN_FREE;
     }
     for (uint32_t i = 0; i < core->peer_count; i++) {
-        out += core->peers[i] != NULL && core->peers[i]->ring_out.memory != NULL;
+        out += core->peers[i] != NULL && core->peers[i]->eager.ring_out.memory != NULL;
     }
     fuzz_require(count + out == node->ring_memory_count, "no memory of rings is lost");
-    fuzz_require(out == core->rings.out && out <= rbuf_rings_out_most(&core->options.ring),
+    fuzz_require(out == core->eager.rings.out && out <= rbuf_rings_out_most(&core->options.ring),
                  "rings to send by are counted right");
 }
 
@@ -86,9 +86,9 @@ void watch_rings(const struct world_node *node)
 {
     const struct rbuf_core *core = &node->core;
 
-    fuzz_require(core->set.count <= core->set.limit, "the polling set is bounded");
-    for (uint32_t i = 0; i < core->set.count; i++) {
-        watch_ring(core, &core->set.watch[i]);
+    fuzz_require(core->eager.set.count <= core->eager.set.limit, "the polling set is bounded");
+    for (uint32_t i = 0; i < core->eager.set.count; i++) {
+        watch_ring(core, &core->eager.set.watch[i]);
     }
     for (uint32_t i = 0; i < core->peer_count; i++) {
         if (core->peers[i] != NULL) {

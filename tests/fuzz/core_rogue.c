@@ -12,7 +12,7 @@
  */
 void foe_ring_message(const struct record *record)
 {
-    struct rbuf_ring_out *out = &dealings.victim->ring_out;
+    struct rbuf_ring_out *out = &dealings.victim->eager.ring_out;
     enum rbuf_message_kind kind = RBUF_MESSAGE_USER;
     uint32_t bytes = record->amount % (out->room + 1);
     uint64_t argument = record->which & NAME_GRANT ? record->value : 0;
@@ -51,7 +51,7 @@ static uint64_t slot_end(const struct rbuf_ring_in *ring, uint32_t ahead, uint64
 {
     const struct rbuf_ring_options *options = &dealings.core->options.ring;
 
-    *use = rbuf_watch_use(ring->watch) + ahead;
+    *use = ring->use + ahead;
     return (uintptr_t) ring->memory->base + (*use % options->slots + 1) * options->slot_bytes;
 }
 
@@ -105,7 +105,7 @@ static void long_word(const struct record *record, const struct rbuf_ring_in *ri
  * write there again, or never. */
 void foe_ring_word(const struct record *record)
 {
-    const struct rbuf_ring_in *ring = dealings.foe->ring_in;
+    const struct rbuf_ring_in *ring = dealings.foe->eager.ring_in;
     const struct rbuf_ring_options *options = &dealings.core->options.ring;
     struct rbuf_ring_trailer *trailer;
     uint64_t end, use;
@@ -167,7 +167,7 @@ void foe_ring_offer(const struct record *record)
                                     .slot_bytes = 128u << (record->amount >> 8) % 3};
 
     if (record->which & 4) {
-        offer = dealings.foe->ring_out.offer;
+        offer = dealings.foe->eager.ring_out.offer;
     }
     switch (record->spare % 8) {
     case 0:

@@ -180,10 +180,10 @@ static void send_long(const struct record *record)
     for (uint32_t done = 0; done < bytes; done += chunk) {
         memset(payload + done, (int) record->spare, bytes - done < chunk ? bytes - done : chunk);
         if (bytes - done > chunk) {
-            rbuf_ring_long_write_part(dealings.foe, bytes, done + chunk);
+            rbuf_ring_long_write_part(dealings.foe, done + chunk);
         }
     }
-    (void) rbuf_am_end_long(dealings.foe, (uint8_t) record->spare, bytes, record->value);
+    (void) rbuf_ring_long_end(dealings.foe, (uint8_t) record->spare, record->value);
     world_wake(&dealings.world->nodes[VICTIM]);
 }
 
@@ -205,8 +205,10 @@ void user_send_now(const struct record *record)
 void user_rma(const struct record *record)
 {
     struct item_rma *item = &dealings.rmas[record->which % ITEMS];
-    enum rbuf_rma_operation operation = (enum rbuf_rma_operation)(record->spare % 4);
-    bool atomic = operation == RBUF_RMA_FETCH_ADD || operation == RBUF_RMA_COMPARE_SWAP;
+    static const enum rbuf_fab_verb operations[] = {RBUF_FAB_WRITE, RBUF_FAB_READ,
+                                                    RBUF_FAB_FETCH_ADD, RBUF_FAB_COMPARE_SWAP};
+    enum rbuf_fab_verb operation = operations[record->spare % 4];
+    bool atomic = operation == RBUF_FAB_FETCH_ADD || operation == RBUF_FAB_COMPARE_SWAP;
     uint64_t bytes = atomic ? sizeof(uint64_t) : bounded(record->amount, SCRATCH_BYTES);
     bool wild = record->spare & 0x10;
 
@@ -384,7 +386,7 @@ static void put_in_place(struct item_put *item)
         return;
     }
     item->key = sim_register(victim_nic(), item->source, offer->bytes);
-    item->rma = (struct rbuf_rma){.operation = RBUF_RMA_WRITE,
+    item->rma = (struct rbuf_rma){.operation = RBUF_FAB_WRITE,
                                   .local = item->source,
                                   .remote = offer->base,
                                   .bytes = offer->bytes,

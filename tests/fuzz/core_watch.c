@@ -100,8 +100,8 @@ static bool hits_ring(const struct world_node *node, const struct sim_pair_end *
         uint64_t base = (uintptr_t) memory->base;
 
         if (remote < base + rbuf_ring_memory_bytes(options) && remote + bytes > base) {
-            for (uint32_t j = 0; j < node->core.set.limit; j++) {
-                const struct rbuf_ring_in *ring = &node->core.set.rings[j];
+            for (uint32_t j = 0; j < node->core.eager.set.limit; j++) {
+                const struct rbuf_ring_in *ring = &node->core.eager.set.rings[j];
 
                 if (ring->state != RBUF_RING_IN_FREE && ring->memory == memory) {
                     const struct world_link *link = ring->peer->user;
@@ -121,7 +121,7 @@ static bool hits_window(const struct rbuf_core *core, const struct sim_pair_end 
 {
     for (uint32_t i = 0; i < core->peer_count; i++) {
         const struct rbuf_peer *peer = core->peers[i];
-        const struct rbuf_early_in *in = peer != NULL ? peer->early_in : NULL;
+        const struct rbuf_early_in *in = peer != NULL ? peer->rendezvous.early_in : NULL;
         uint64_t first, end;
 
         if (in == NULL ||
@@ -146,7 +146,7 @@ static void placing(void *user, struct sim_pair_end *to, uint64_t remote, uint32
     const struct rbuf_core *core = &node->core;
     const struct rbuf_grant *grant;
 
-    TAILQ_FOREACH(grant, &core->receiving, link)
+    TAILQ_FOREACH(grant, &core->rendezvous.receiving, link)
     {
         uint64_t lane = (uintptr_t) rbuf_arena_block(&core->receive_arena, grant->lane_first);
         uint64_t end = lane + (uint64_t) grant->lane_blocks * core->receive_arena.block_bytes;
@@ -245,7 +245,7 @@ static bool receive_formed(struct rbuf_core *core, enum rbuf_channel_id channel,
     const struct rbuf_message_header *header = data;
     const struct rbuf_peer *peer = core->peers[header->peer];
     bool unknown = unknown_kind(channel, data, bytes);
-    bool alone = channel == RBUF_BULK || peer->ring_in == NULL;
+    bool alone = channel == RBUF_BULK || peer->eager.ring_in == NULL;
     bool in_turn = channel == RBUF_BULK || header->sequence == peer->sequence_in;
     uint64_t refusals = core->stats.messages_refused;
     uint32_t events = event_count(core);
@@ -302,19 +302,19 @@ bool __wrap_rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id chan
 static uint64_t announced(const struct rbuf_core *core, uint32_t immediate)
 {
     const struct rbuf_peer *holder =
-        core->windows.holder[immediate % (1u << RBUF_IMMEDIATE_WINDOW_BITS)];
+        core->rendezvous.windows.holder[immediate % (1u << RBUF_IMMEDIATE_WINDOW_BITS)];
     const struct rbuf_grant *grant;
     uint64_t count = 0;
 
     if (holder != NULL) {
         const struct rbuf_early_arrivals *arrivals =
-            &holder->early_in
+            &holder->rendezvous.early_in
                  ->arrivals[(immediate >> RBUF_IMMEDIATE_INDEX_BITS) % RBUF_EARLY_SLOTS];
 
         count += arrivals->immediate == immediate ? arrivals->chunks : 0;
     }
 
-    TAILQ_FOREACH(grant, &core->receiving, link)
+    TAILQ_FOREACH(grant, &core->rendezvous.receiving, link)
     {
         count += grant->chunks_arrived;
     }
@@ -360,28 +360,29 @@ static void watch_peer(const struct rbuf_peer *peer)
     const struct rbuf_grant *grant;
 
     for (int flow = 0; flow < RBUF_FLOWS && peer->state == RBUF_PEER_CONNECTED; flow++) {
-        const struct rbuf_credit *credit = &peer->credit[flow];
+        const struct rbuf_credit *credit = &peer->link.credit[flow];
 
         fuzz_require(credit->sent - credit->taken <= credit->window,
                      "no more is out than there are credits");
-        fuzz_require((uint16_t) credit->consumed == peer->counts.mine[flow],
+        fuzz_require((uint16_t) credit->consumed == peer->link.counts.mine[flow],
                      "what is advertised of a flow is what was taken off");
     }
-    TAILQ_FOREACH(grant, &peer->core->receiving, link)
+    TAILQ_FOREACH(grant, &peer->core->rendezvous.receiving, link)
     {
         if (grant->peer == peer && grant->slot < RBUF_ACK_SLOTS) {
             fuzz_require((slots >> grant->slot & 1) == 0, "a word serves one grant at a time");
             slots |= 1ull << grant->slot;
         }
     }
-    fuzz_require(slots == peer->slots_taken, "words are taken by grants that are staged");
+    fuzz_require(slots == peer->rendezvous.slots_taken,
+                 "words are taken by grants that are staged");
 }
 
 static void watch_grants(const struct rbuf_core *core)
 {
     const struct rbuf_grant *grant;
 
-    TAILQ_FOREACH(grant, &core->receiving, link)
+    TAILQ_FOREACH(grant, &core->rendezvous.receiving, link)
     {
         fuzz_require(grant->state == RBUF_GRANT_STAGED, "what is polled is staged");
         fuzz_require(grant->to >= grant->base && grant->to <= grant->base + grant->bytes,
@@ -390,13 +391,13 @@ static void watch_grants(const struct rbuf_core *core)
                          (grant->part == RBUF_GRANT_PART_EARLY
                               ? !rbuf_grant_early_is_there(grant) ||
                                     grant->chunk.first_block + grant->chunk.blocks <=
-                                        grant->peer->early_in->slot_blocks
+                                        grant->peer->rendezvous.early_in->slot_blocks
                               : grant->chunk.blocks <= grant->stride_blocks),
                      "a chunk fits its buffer");
         fuzz_require(grant->lane_first + grant->lane_blocks <= core->receive_arena.blocks,
                      "a lane lies in the arena");
     }
-    TAILQ_FOREACH(grant, &core->deferred, link)
+    TAILQ_FOREACH(grant, &core->rendezvous.deferred, link)
     {
         fuzz_require(grant->state == RBUF_GRANT_DEFERRED, "what waits is deferred");
     }
@@ -419,7 +420,7 @@ static void watch_events(const struct rbuf_core *core)
 /* What is counted of a window and its slots is what there is. */
 static void watch_window(const struct rbuf_core *core, const struct rbuf_peer *peer)
 {
-    const struct rbuf_early_in *in = peer->early_in;
+    const struct rbuf_early_in *in = peer->rendezvous.early_in;
     uint32_t unclaimed = 0;
 
     if (in == NULL) {
@@ -430,7 +431,7 @@ static void watch_window(const struct rbuf_core *core, const struct rbuf_peer *p
         fuzz_require(in->slot[i].seq % RBUF_EARLY_SLOTS == i, "a slot has its own numbers");
     }
     fuzz_require(unclaimed == in->unclaimed, "what is unclaimed is counted right");
-    fuzz_require(core->windows.holder[in->number] == peer, "a window knows its holder");
+    fuzz_require(core->rendezvous.windows.holder[in->number] == peer, "a window knows its holder");
     fuzz_require(in->first + in->slot_blocks * RBUF_EARLY_SLOTS <= core->receive_arena.blocks,
                  "a window lies in the arena");
 }
@@ -438,7 +439,7 @@ static void watch_window(const struct rbuf_core *core, const struct rbuf_peer *p
 /* Chunks of early data that are under way are counted right, whichever window they went to. */
 static void watch_early_out(const struct rbuf_peer *peer)
 {
-    const struct rbuf_early_out *out = peer->early_out;
+    const struct rbuf_early_out *out = peer->rendezvous.early_out;
     uint64_t in_flight = 0;
 
     if (out == NULL) {

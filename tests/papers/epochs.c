@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Whether one-sided operations are put in the best order (core/onesided/rma_order.h): all epochs of
+ * Whether one-sided operations are put in the best order (core/onesided/rma_order.c): all epochs of
  * up to EPOCH puts and gets of three sizes, against the best of all orders, found by trying them.
  *
  * The link is full duplex. What is asked for leaves in order: a put takes its size, a request of a
@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "core/onesided/rma.h"
-#include "core/onesided/rma_order.h"
 
 enum { EPOCH = 8, SIZES = 3, KINDS = 2 * SIZES }; /* a kind is a size of puts, then of gets */
 
@@ -101,7 +100,7 @@ static void arrange(enum rbuf_rma_order order, unsigned limit, const unsigned ch
     struct rbuf_rma rmas[EPOCH], *list[EPOCH];
 
     for (unsigned i = 0; i < count; i++) {
-        rmas[i] = (struct rbuf_rma){.operation = is_get(given[i]) ? RBUF_RMA_READ : RBUF_RMA_WRITE,
+        rmas[i] = (struct rbuf_rma){.operation = is_get(given[i]) ? RBUF_FAB_READ : RBUF_FAB_WRITE,
                                     .local = (void *) (uintptr_t) (100 * (i + 1)),
                                     .remote = 100 * (i + 1),
                                     .span = sizes[given[i] % SIZES],

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * One-sided epochs, simulated beside the figures of the paper that core/onesided/rma_order.h cites:
+ * One-sided epochs, simulated beside the figures of the paper that core/onesided/rma_order.c cites:
  * writes, reads and messages by the core that ships.
  *
  *     one_sided order    16 puts and 16 gets in an epoch (figure 7), a put and a get (figure 8), by

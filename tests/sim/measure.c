@@ -53,7 +53,7 @@ static struct sim_measure *open_with(const struct rbuf_machine *machine,
     measure->machine.finish_ns = message_ns;
     measure->machine.control_bytes = world_control_bytes();
     for (unsigned i = 0; i < options->nodes; i++) { /* as after any message of Open MPI's */
-        measure->world->nodes[i].links[1 - i].peer->words.order = RBUF_WORDS_IN_ORDER;
+        measure->world->nodes[i].links[1 - i].peer->link.words.order = RBUF_WORDS_IN_ORDER;
     }
     return measure;
 }

@@ -16,11 +16,8 @@ static void open_end(struct sim_pair_end *end, struct sim_nic *nic, struct sim_p
                      unsigned channel, uint32_t depth, uint32_t inline_max)
 {
     *end = (struct sim_pair_end){.nic = nic, .peer = peer, .channel = channel};
-    end->queue = (struct rbuf_fab_queue){.qp = end,
-                                         .port = &nic->port,
-                                         .depth = depth,
-                                         .inline_max = inline_max,
-                                         .marker = {.kind = RBUF_WORK_MARKER}};
+    end->queue = (struct rbuf_fab_queue){
+        .qp = end, .port = &nic->port, .depth = depth, .inline_max = inline_max};
     TAILQ_INIT(&end->requests.jobs);
     TAILQ_INIT(&end->answers.jobs);
     end->requests.to = peer;

@@ -102,7 +102,7 @@ static int take_completions(struct world_node *node)
         switch (completion->kind) {
         case SIM_COMPLETED:
             rbuf_fab_retire(completion->work);
-            rbuf_core_completed(&node->core, completion->work, completion->status);
+            rbuf_core_completed(completion->work, completion->status);
             if (completion->status != 0) {
                 world_lose(node, other, completion->status);
             }
@@ -219,7 +219,7 @@ static bool behind_taken(const struct world *world, const struct rbuf_grant *gra
 static bool slot_is_free(const struct world *world, const struct rbuf_peer *peer, uint32_t first,
                          uint32_t last)
 {
-    const struct rbuf_early_in *in = peer->early_in;
+    const struct rbuf_early_in *in = peer->rendezvous.early_in;
     const uint32_t number = (first - in->first) / in->slot_blocks;
     const struct rbuf_early_slot *slot = &in->slot[number];
     const struct rbuf_grant *grant;
@@ -230,7 +230,7 @@ static bool slot_is_free(const struct world *world, const struct rbuf_peer *peer
     if (slot->state == RBUF_EARLY_SLOT_FREE) { /* of the next use */
         return true;
     }
-    TAILQ_FOREACH(grant, &peer->core->receiving, link)
+    TAILQ_FOREACH(grant, &peer->core->rendezvous.receiving, link)
     {
         if (grant->peer == peer &&
             !behind_taken(world, grant, slot, (first - in->first) % in->slot_blocks)) {
@@ -245,7 +245,8 @@ static const struct rbuf_peer *window_of(const struct rbuf_core *core, uint32_t 
                                          uint32_t last)
 {
     for (uint32_t i = 0; i < core->peer_count; i++) {
-        const struct rbuf_early_in *in = core->peers[i] != NULL ? core->peers[i]->early_in : NULL;
+        const struct rbuf_early_in *in =
+            core->peers[i] != NULL ? core->peers[i]->rendezvous.early_in : NULL;
 
         if (in != NULL && first >= in->first &&
             last < in->first + in->slot_blocks * RBUF_EARLY_SLOTS) {
@@ -275,7 +276,7 @@ static bool lane_is_free(const struct rbuf_core *core, uint32_t first, uint32_t 
 {
     const struct rbuf_grant *grant;
 
-    TAILQ_FOREACH(grant, &core->receiving, link)
+    TAILQ_FOREACH(grant, &core->rendezvous.receiving, link)
     {
         if (first >= grant->lane_first && last < grant->lane_first + grant->lane_blocks) {
             const uint32_t buffer = (first - grant->lane_first) / grant->stride_blocks;
@@ -371,7 +372,7 @@ void world_staging(struct world_node *node, struct rbuf_arena *arena)
 
 bool world_receive_staging_free(const struct rbuf_core *core)
 {
-    uint32_t leased = core->windows.out * rbuf_early_window_blocks(&core->options.early);
+    uint32_t leased = core->rendezvous.windows.out * rbuf_early_window_blocks(&core->options.early);
 
     return core->receive_arena.free_blocks + leased == core->receive_arena.blocks;
 }

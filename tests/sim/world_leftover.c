@@ -8,9 +8,9 @@
 /* True if a slot is not free, and its data was not dropped either. */
 static bool slot_taken(const struct world_node *node, const struct world_link *link)
 {
-    const struct rbuf_early_in *in = link->peer->early_in;
+    const struct rbuf_early_in *in = link->peer->rendezvous.early_in;
     const struct world_node *other = link->end[0].peer->nic->user;
-    const struct rbuf_early_out *out = other->links[node->index].peer->early_out;
+    const struct rbuf_early_out *out = other->links[node->index].peer->rendezvous.early_out;
 
     for (uint32_t i = 0; in != NULL && i < RBUF_EARLY_SLOTS; i++) {
         if (in->slot[i].state != RBUF_EARLY_SLOT_FREE && out->slot[i].state != RBUF_EARLY_DROPPED) {
@@ -41,21 +41,22 @@ static const char *peer_leftover(const struct world_node *node, const struct wor
     if (!rbuf_peer_drained(peer)) {
         return "a peer is not drained";
     }
-    if (peer->slots_taken != 0) {
+    if (peer->rendezvous.slots_taken != 0) {
         return "an acknowledgement word is still taken";
     }
     for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        if (peer->credit[flow].sent - peer->credit[flow].taken > peer->credit[flow].window) {
+        if (peer->link.credit[flow].sent - peer->link.credit[flow].taken >
+            peer->link.credit[flow].window) {
             return "more messages are out than there are credits";
         }
     }
     if (peer->state == RBUF_PEER_CONNECTED && slot_taken(node, link)) {
         return "a slot of a window is still taken";
     }
-    if (peer->state == RBUF_PEER_CONNECTED && early_under_way(peer->early_out)) {
+    if (peer->state == RBUF_PEER_CONNECTED && early_under_way(peer->rendezvous.early_out)) {
         return "early data is still under way, or waits for its put";
     }
-    if (peer->ring_in != NULL && peer->ring_in->freed != 0) {
+    if (peer->eager.ring_in != NULL && peer->eager.ring_in->freed != 0) {
         return "a slot of a ring is still taken";
     }
     for (int id = 0; id < RBUF_CHANNELS; id++) {
@@ -77,7 +78,7 @@ static const char *node_leftover(const struct world_node *node)
     if (!world_receive_staging_free(core)) {
         return "receive staging is still taken";
     }
-    if (!TAILQ_EMPTY(&core->receiving) || !TAILQ_EMPTY(&core->deferred)) {
+    if (!TAILQ_EMPTY(&core->rendezvous.receiving) || !TAILQ_EMPTY(&core->rendezvous.deferred)) {
         return "a grant is still open";
     }
     if (node->ams != 0) {

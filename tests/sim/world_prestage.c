@@ -8,7 +8,6 @@
  * the put begins with it when the answer is there. One message at a time, and one that is sent
  * alone: a chunk that waits is nobody else's.
  */
-#include "core/rendezvous/lane_put.h"
 #include "core/rendezvous/sender.h"
 #include "core/stage/tx_chunk.h"
 #include "world.h"

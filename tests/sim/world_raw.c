@@ -9,12 +9,12 @@
 
 void world_start_rma(struct world_message *message, uint64_t remote, uint32_t rkey)
 {
-    static const enum rbuf_rma_operation operations[] = {
-        [WORLD_PUT] = RBUF_RMA_WRITE,    [WORLD_WRITE] = RBUF_RMA_WRITE,
-        [WORLD_DIRECT] = RBUF_RMA_WRITE, [WORLD_RAW] = RBUF_RMA_WRITE,
-        [WORLD_READ] = RBUF_RMA_READ,    [WORLD_ADD] = RBUF_RMA_FETCH_ADD};
+    static const enum rbuf_fab_verb operations[] = {
+        [WORLD_PUT] = RBUF_FAB_WRITE,    [WORLD_WRITE] = RBUF_FAB_WRITE,
+        [WORLD_DIRECT] = RBUF_FAB_WRITE, [WORLD_RAW] = RBUF_FAB_WRITE,
+        [WORLD_READ] = RBUF_FAB_READ,    [WORLD_ADD] = RBUF_FAB_FETCH_ADD};
     struct world_node *node = &message->world->nodes[message->from];
-    bool outgoing = operations[message->kind] == RBUF_RMA_WRITE;
+    bool outgoing = operations[message->kind] == RBUF_FAB_WRITE;
 
     message->rma = (struct rbuf_rma){
         .operation = operations[message->kind],

@@ -45,11 +45,11 @@ static bool send_long(struct world_node *node, struct world_message *message)
     memcpy(slots, &message, sizeof(message));
     memcpy(slots + sizeof(message), message->source, half);
     if (half > 0) {
-        rbuf_ring_long_write_part(peer, bytes, (uint32_t) sizeof(message) + half);
+        rbuf_ring_long_write_part(peer, (uint32_t) sizeof(message) + half);
     }
     memcpy(slots + sizeof(message) + half, (const char *) message->source + half,
            message->bytes - half);
-    return rbuf_am_end_long(peer, TAG_EAGER, bytes, 0);
+    return rbuf_ring_long_end(peer, TAG_EAGER, 0);
 }
 
 /* From where it is; the source is given back when it was fetched. */
@@ -336,7 +336,7 @@ static void take_answer(struct world_node *node, struct world_message *message,
         return;
     }
     if ((message->kind == WORLD_DIRECT || message->kind == WORLD_COPIED) &&
-        peer->early_out != NULL) { /* the message does not go behind its early data */
+        peer->rendezvous.early_out != NULL) { /* the message does not go behind its early data */
         rbuf_early_forget(peer, message->source);
     }
     if (message->kind == WORLD_DIRECT) {

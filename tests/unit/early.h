@@ -53,7 +53,7 @@ static inline struct world *early_open(const struct world_options *options)
     struct world *world = world_open(options);
 
     early_expected(world, 2, 50000);
-    ck_assert_ptr_nonnull(early_sender(world)->early_out);
+    ck_assert_ptr_nonnull(early_sender(world)->rendezvous.early_out);
     return world;
 }
 
@@ -102,7 +102,7 @@ static inline struct world_message *early_hold_from(struct world *world, unsigne
 /* The early data of the newest RTS; 0: it has none. */
 static inline uint32_t early_newest(struct world *world)
 {
-    const struct rbuf_early_out *out = early_sender(world)->early_out;
+    const struct rbuf_early_out *out = early_sender(world)->rendezvous.early_out;
     const struct rbuf_early_data *newest = NULL;
 
     for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {

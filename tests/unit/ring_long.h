@@ -35,7 +35,7 @@ static inline struct rbuf_peer *sender_at_receiver(const struct world *world)
 
 static inline struct rbuf_ring_in *ring_of(const struct world *world)
 {
-    return sender_at_receiver(world)->ring_in;
+    return sender_at_receiver(world)->eager.ring_in;
 }
 
 /* Its processor leaves the node to the test, which polls it. */
@@ -79,11 +79,11 @@ static inline bool send_long(struct world *world, uint32_t bytes, uint32_t seed,
     }
     for (; chunk > 0 && bytes - done > chunk; done += chunk) {
         fill(payload, done, done + chunk, seed);
-        rbuf_ring_long_write_part(peer, bytes, done + chunk);
+        rbuf_ring_long_write_part(peer, done + chunk);
     }
     fill(payload, done, bytes, seed);
-    in_parts += peer->ring_out.written;
-    ck_assert(rbuf_am_end_long(peer, 1, bytes, 0));
+    in_parts += peer->eager.ring_out.begun.written;
+    ck_assert(rbuf_ring_long_end(peer, 1, 0));
     return true;
 }
 

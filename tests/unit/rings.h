@@ -31,8 +31,8 @@ static inline void rings_open(struct world *world)
 {
     rings_exchange(world, 20, 40);
     case_settle(world);
-    ck_assert_ptr_nonnull(world->nodes[0].links[1].peer->ring_in);
-    ck_assert_ptr_nonnull(world->nodes[1].links[0].peer->ring_in);
+    ck_assert_ptr_nonnull(world->nodes[0].links[1].peer->eager.ring_in);
+    ck_assert_ptr_nonnull(world->nodes[1].links[0].peer->eager.ring_in);
 }
 
 #endif

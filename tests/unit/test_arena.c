@@ -170,20 +170,20 @@ START_TEST(keys_are_of_extents)
     ck_assert(rbuf_arena_take(&arena, 7, &first));
     ck_assert_uint_eq(first, 10);
     ck_assert_ptr_eq(rbuf_arena_block(&arena, first), base + 10 * (size_t) BLOCK);
-    ck_assert_uint_eq(rbuf_arena_lkey(&arena, first), 11);
-    ck_assert_uint_eq(rbuf_arena_rkey(&arena, first), 12);
+    ck_assert_uint_eq(rbuf_arena_extent(&arena, first)->lkey, 11);
+    ck_assert_uint_eq(rbuf_arena_extent(&arena, first)->rkey, 12);
     ck_assert(rbuf_arena_take(&arena, 4, &first)); /* low, where there is room */
     ck_assert_uint_eq(first, 6);
-    ck_assert_uint_eq(rbuf_arena_rkey(&arena, first + 3), 2);
+    ck_assert_uint_eq(rbuf_arena_extent(&arena, first + 3)->rkey, 2);
     ck_assert_uint_eq(rbuf_arena_step(&arena), 20);
     rbuf_arena_grow(&arena, 21, 22);
     ck_assert_uint_eq(rbuf_arena_step(&arena), 35); /* less would be left than there is */
     rbuf_arena_grow(&arena, 31, 32);
     ck_assert_int_eq(arena.growth, RBUF_ARENA_GROWN);
     ck_assert_uint_eq(rbuf_arena_longest(&arena), 35);
-    ck_assert_uint_eq(rbuf_arena_lkey(&arena, 39), 21);
-    ck_assert_uint_eq(rbuf_arena_lkey(&arena, 40), 31);
-    ck_assert_uint_eq(rbuf_arena_lkey(&arena, 74), 31);
+    ck_assert_uint_eq(rbuf_arena_extent(&arena, 39)->lkey, 21);
+    ck_assert_uint_eq(rbuf_arena_extent(&arena, 40)->lkey, 31);
+    ck_assert_uint_eq(rbuf_arena_extent(&arena, 74)->lkey, 31);
     ck_assert_uint_eq(arena.free_blocks, 75 - 17);
     rbuf_arena_close(&arena);
 }

@@ -84,7 +84,7 @@ START_TEST(enough_goes_inline)
     struct sim_random random = {7};
     struct world *world = world_open(&options);
 
-    ck_assert_ptr_null(world->nodes[0].core.bounces.all);
+    ck_assert_ptr_null(SLIST_FIRST(&world->nodes[0].core.bounces.free));
     send_mixture(world, &random, 400);
     case_run(world);
     case_close(world);

@@ -85,7 +85,8 @@ START_TEST(credits_of_lesser_windows)
             world_send(world, WORLD_EAGER, 0, 1, 64);
         }
         case_run(world);
-        ck_assert_uint_eq(world->nodes[0].links[1].peer->credit[RBUF_CONTROL].window, granted[i]);
+        ck_assert_uint_eq(world->nodes[0].links[1].peer->link.credit[RBUF_CONTROL].window,
+                          granted[i]);
         ck_assert_uint_ge(world->nodes[1].core.stats.credits_written, 100 / granted[i] - 1u);
         case_close(world);
     }
@@ -124,11 +125,11 @@ START_TEST(counters_wrap)
             struct world_link *link = &world->nodes[node].links[1 - node];
 
             for (int id = 0; id < RBUF_CHANNELS; id++) {
-                struct rbuf_credit *credit = &link->peer->credit[id];
+                struct rbuf_credit *credit = &link->peer->link.credit[id];
 
                 credit->sent = credit->taken = starts[s];
                 credit->consumed = starts[s];
-                link->peer->counts.mine[id] = link->peer->counts.advertised[id] =
+                link->peer->link.counts.mine[id] = link->peer->link.counts.advertised[id] =
                     (uint16_t) starts[s];
                 link->mailbox->credit[id] = starts[s];
                 link->end[id].queue.posted = link->end[id].queue.retired = starts[s] + 7;
@@ -154,7 +155,7 @@ START_TEST(counts_that_are_late)
     struct world_options options = world_defaults();
     struct world *world = world_open(&options);
     struct rbuf_peer *peer = world->nodes[0].links[1].peer;
-    struct rbuf_credit *credit = &peer->credit[RBUF_CONTROL];
+    struct rbuf_credit *credit = &peer->link.credit[RBUF_CONTROL];
     struct {
         struct rbuf_message_header header;
         struct rbuf_offer none;
@@ -195,7 +196,7 @@ START_TEST(sixteen_bits_of_credits)
         }
         case_run(world);
     }
-    ck_assert_uint_gt(world->nodes[0].links[1].peer->credit[RBUF_FLOW_RING].sent, UINT16_MAX);
+    ck_assert_uint_gt(world->nodes[0].links[1].peer->link.credit[RBUF_FLOW_RING].sent, UINT16_MAX);
     case_close(world);
 }
 END_TEST

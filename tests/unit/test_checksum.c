@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The checksum: the same by all instructions, at every length and alignment, in one and in pieces;
+ * The checksum: the same by all instructions, at every length and alignment;
  * the copy that it comes with, also while the source changes; and that it tells a block from each
  * that has part of another one's bytes. The bound that core/base/checksum.h states is counted out
  * with words of 3 bits.
@@ -123,41 +123,6 @@ START_TEST(known_values)
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         ck_assert_msg(rbuf_checksum(source, known[i].bytes) == known[i].sum, "%zu bytes: %#llx",
                       known[i].bytes, (unsigned long long) rbuf_checksum(source, known[i].bytes));
-    }
-}
-END_TEST
-
-static uint64_t sum_in_pieces(const unsigned char *data, size_t bytes, size_t most,
-                              struct sim_random *random)
-{
-    struct rbuf_checksum_state state;
-    size_t done = 0;
-
-    rbuf_checksum_begin(&state);
-    while (done < bytes) {
-        size_t piece = 8 * sim_random_below(random, most / 8 + 1);
-
-        piece = piece < bytes - done ? piece : bytes - done;
-        rbuf_checksum_add(&state, data + done, piece);
-        done += piece;
-    }
-    return rbuf_checksum_end(&state);
-}
-
-START_TEST(in_pieces)
-{
-    struct sim_random random = {9};
-
-    fill_source();
-    for (size_t bytes = 0; bytes <= 9000; bytes++) {
-        size_t most = sim_random_size(&random, 5000) + 8;
-
-        ck_assert_uint_eq(sum_in_pieces(source, bytes, most, &random),
-                          rbuf_checksum(source, bytes));
-    }
-    for (size_t i = 0; i < SIZES; i++) {
-        ck_assert_uint_eq(sum_in_pieces(source + 3, sizes[i], 20000, &random),
-                          rbuf_checksum(source + 3, sizes[i]));
     }
 }
 END_TEST
@@ -415,7 +380,6 @@ int main(void)
     unit_add(suite, every_size);
     unit_add(suite, every_alignment);
     unit_add(suite, known_values);
-    unit_add(suite, in_pieces);
     unit_add(suite, every_bit);
     unit_add(suite, every_length);
     unit_add_loop(suite, every_mixture, CONTENTS);

@@ -154,19 +154,19 @@ START_TEST(many_wait)
         world_send(world, WORLD_GET, 0, 1, 20000);
         world_send(world, WORLD_COPIED_PUT, 0, 1, 20000);
     }
-    TAILQ_FOREACH(get, &peer->gets, link)
+    TAILQ_FOREACH(get, &peer->onesided.gets, link)
     {
         gets++;
     }
-    TAILQ_FOREACH(put, &peer->puts, link)
+    TAILQ_FOREACH(put, &peer->rendezvous.puts, link)
     {
         puts++;
     }
     ck_assert_uint_eq(gets, RBUF_COPIED_AT_ONCE);
     ck_assert_uint_eq(puts, RBUF_COPIED_AT_ONCE);
     case_run(world);
-    ck_assert_uint_eq(peer->copied_gets.begun, 0);
-    ck_assert_uint_eq(peer->copied_puts.begun, 0);
+    ck_assert_uint_eq(peer->onesided.copied_gets.begun, 0);
+    ck_assert_uint_eq(peer->onesided.copied_puts.begun, 0);
     case_close(world);
 }
 END_TEST

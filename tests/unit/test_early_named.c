@@ -43,7 +43,8 @@ START_TEST(receives_in_any_order)
             bytes += lengths[j];
         }
         for (unsigned j = 0; j < HELD; j++) {
-            const bool unclaimed = rbuf_early_in_unclaimed(early_receiver(world)->early_in);
+            const bool unclaimed =
+                rbuf_early_in_unclaimed(early_receiver(world)->rendezvous.early_in);
             const struct rbuf_offer offer = early_grant(world, held[order[j]], RBUF_EARLY_UNKNOWN);
 
             ck_assert_uint_eq(offer.ask, unclaimed);
@@ -76,7 +77,7 @@ START_TEST(nobody_asks_for_nothing)
 
     ck_assert_uint_eq(offer.early, seq);
     ck_assert_uint_eq(offer.ask, 0);
-    ck_assert(!rbuf_early_in_unclaimed(early_receiver(world)->early_in));
+    ck_assert(!rbuf_early_in_unclaimed(early_receiver(world)->rendezvous.early_in));
     early_put(world, held, &offer);
     world_settle(world);
     early_arrived(held);
@@ -216,10 +217,11 @@ static void correct_in(int state, bool named, int arrival)
     held[0] = early_hold(world, 30000);
     seq = early_newest(world);
     if (!named) {
-        early_sender(world)->early_out->state = RBUF_EARLY_OUT_RETURNED; /* for the next one */
+        early_sender(world)->rendezvous.early_out->state =
+            RBUF_EARLY_OUT_RETURNED; /* for the next one */
     }
     held[1] = early_hold(world, state == PLACED ? 20000 : 100000);
-    early_sender(world)->early_out->state = RBUF_EARLY_OUT_OPEN;
+    early_sender(world)->rendezvous.early_out->state = RBUF_EARLY_OUT_OPEN;
     ck_assert_int_eq(early_newest(world) != 0, named);
     if (state >= DEFERRED) {
         while (rbuf_arena_take(arena, 1, &first)) {
@@ -236,7 +238,7 @@ static void correct_in(int state, bool named, int arrival)
     case RTR_UNDER_WAY:
         early_put(world, held[1], &offer);
         rbuf_arena_give(arena, 0, 200);
-        core->deferred_retry = true;
+        core->rendezvous.deferred_retry = true;
         (void) rbuf_core_progress(core, core->now_ns); /* the two messages cross */
         ck_assert_int_eq(held[1]->grant->state, RBUF_GRANT_STAGED);
         break;
@@ -261,7 +263,7 @@ static void correct_in(int state, bool named, int arrival)
     if (state == DEFERRED) {
         ck_assert_int_eq(held[1]->grant->state, RBUF_GRANT_DEFERRED);
         rbuf_arena_give(arena, 0, 200);
-        core->deferred_retry = true;
+        core->rendezvous.deferred_retry = true;
         world_wake(&world->nodes[1]);
         world_settle(world);
     }
@@ -303,13 +305,13 @@ START_TEST(an_rtr_that_is_too_old)
         offer.mode = RBUF_OFFER_DEFERRED;
         if (early == 0) {
             rbuf_put_granted(sender, &old);
-            ck_assert_uint_eq(sender->unexpected_count, 1);
+            ck_assert_uint_eq(sender->rendezvous.unexpected_count, 1);
         }
         early_put(world, held[1], &offer);
         if (early != 0) {
             rbuf_put_granted(sender, &old);
         }
-        ck_assert_uint_eq(sender->unexpected_count, 0);
+        ck_assert_uint_eq(sender->rendezvous.unexpected_count, 0);
         ck_assert_int_eq(held[1]->put.state, RBUF_PUT_UNGRANTED);
         world_settle(world);
         early_arrived(held[1]);
@@ -350,7 +352,7 @@ START_TEST(answers_in_every_state)
         if (state == RTR_UNDER_WAY || state == DIRECT) { /* before the put */
             if (state == RTR_UNDER_WAY) {
                 rbuf_arena_give(arena, 0, 200);
-                core->deferred_retry = true;
+                core->rendezvous.deferred_retry = true;
             }
             (void) rbuf_core_progress(core, core->now_ns + 2000);
             world_wake(&world->nodes[1]);
@@ -366,14 +368,15 @@ START_TEST(answers_in_every_state)
         if (state == DEFERRED) {
             ck_assert_int_eq(held->grant->early, RBUF_GRANT_EARLY_NAMED);
             rbuf_arena_give(arena, 0, 200);
-            core->deferred_retry = true;
+            core->rendezvous.deferred_retry = true;
             world_wake(&world->nodes[1]);
         }
         world_settle(world);
         early_arrived(held);
         ck_assert_uint_eq(early_stats(world, 1)->early_late, 1);
-        ck_assert_int_eq(early_receiver(world)->early_in->slot[3].state, RBUF_EARLY_SLOT_FREE);
-        ck_assert(!rbuf_early_in_unclaimed(early_receiver(world)->early_in));
+        ck_assert_int_eq(early_receiver(world)->rendezvous.early_in->slot[3].state,
+                         RBUF_EARLY_SLOT_FREE);
+        ck_assert(!rbuf_early_in_unclaimed(early_receiver(world)->rendezvous.early_in));
         world_close(world);
     }
 }
@@ -397,10 +400,10 @@ START_TEST(stale_data_are_nobodys)
         struct world_message *message;
 
         if (!own) {
-            early_sender(world)->early_out->state = RBUF_EARLY_OUT_RETURNED;
+            early_sender(world)->rendezvous.early_out->state = RBUF_EARLY_OUT_RETURNED;
         }
         message = early_hold_from(world, source, BYTES, 6);
-        early_sender(world)->early_out->state = RBUF_EARLY_OUT_OPEN;
+        early_sender(world)->rendezvous.early_out->state = RBUF_EARLY_OUT_OPEN;
         ck_assert_int_eq(early_newest(world) != 0, own);
         if (!claims || own) {
             const struct rbuf_offer offer =
@@ -414,7 +417,7 @@ START_TEST(stale_data_are_nobodys)
         }
         world_settle(world);
         early_arrived(message);
-        ck_assert_ptr_nonnull(rbuf_early_in_find(early_receiver(world)->early_in, old));
+        ck_assert_ptr_nonnull(rbuf_early_in_find(early_receiver(world)->rendezvous.early_in, old));
         world_close_message(stale, WORLD_ARRIVED);
         world_close(world);
     }
@@ -435,9 +438,9 @@ START_TEST(stale_data_are_nobodys_behind_others)
 
         held[0] = early_hold_from(world, source, BYTES, 6);
         offers[0] = early_grant(world, held[0], early_newest(world));
-        early_sender(world)->early_out->state = RBUF_EARLY_OUT_RETURNED;
+        early_sender(world)->rendezvous.early_out->state = RBUF_EARLY_OUT_RETURNED;
         held[1] = early_hold_from(world, source, BYTES, 6);
-        early_sender(world)->early_out->state = RBUF_EARLY_OUT_OPEN;
+        early_sender(world)->rendezvous.early_out->state = RBUF_EARLY_OUT_OPEN;
         offers[1] = early_grant(world, held[1], RBUF_EARLY_UNKNOWN);
         for (unsigned i = 0; i < 2; i++) {
             early_put_from(world, held[i ^ first], &offers[i ^ first], source);
@@ -495,10 +498,10 @@ START_TEST(a_one_sided_put_leaves_no_stale_data)
         struct world_message *message;
 
         if (kind == 1) {
-            early_sender(world)->early_out->state = RBUF_EARLY_OUT_RETURNED;
+            early_sender(world)->rendezvous.early_out->state = RBUF_EARLY_OUT_RETURNED;
         }
         message = early_hold_from(world, source, BYTES, 6);
-        early_sender(world)->early_out->state = RBUF_EARLY_OUT_OPEN;
+        early_sender(world)->rendezvous.early_out->state = RBUF_EARLY_OUT_OPEN;
         rbuf_early_forget(early_sender(world), source);
         {
             const struct rbuf_offer offer = early_grant(world, message, RBUF_EARLY_UNKNOWN);

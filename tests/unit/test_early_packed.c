@@ -180,7 +180,7 @@ START_TEST(who_gets_a_slot)
         held[i] = early_held(world, send_packed(world, 50000));
         ck_assert_int_eq(held[i]->packed.early != NULL, i < RBUF_EARLY_SLOTS);
     }
-    ck_assert(!rbuf_early_in_unclaimed(early_receiver(world)->early_in));
+    ck_assert(!rbuf_early_in_unclaimed(early_receiver(world)->rendezvous.early_in));
     for (unsigned i = 0; i <= RBUF_EARLY_SLOTS; i++) {
         world->nodes[1].unexpected = held[i];
         world_expect(world, 1);
@@ -221,7 +221,7 @@ START_TEST(slots_are_free_behind_all_fragments)
         struct rbuf_event delivered[3];
         struct world_message *held;
         struct rbuf_early_data *data = held_data(world, &held);
-        const struct rbuf_early_in *in = early_receiver(world)->early_in;
+        const struct rbuf_early_in *in = early_receiver(world)->rendezvous.early_in;
         const struct rbuf_early_slot *slot = &in->slot[data->seq % RBUF_EARLY_SLOTS];
 
         for (unsigned j = 0; j < 3; j++) {

@@ -9,7 +9,7 @@ enum { WAITING_BYTES = 50000 };
 /* What is sent next waits until the peer gives credits back. */
 static void use_up_credits(struct rbuf_peer *peer)
 {
-    struct rbuf_credit *credit = &peer->credit[RBUF_CONTROL];
+    struct rbuf_credit *credit = &peer->link.credit[RBUF_CONTROL];
 
     (void) rbuf_credit_look(peer, RBUF_FLOW_CONTROL);
     credit->window = (uint16_t) (credit->sent - credit->taken);
@@ -36,14 +36,14 @@ START_TEST(named_behind_their_rts)
     struct world *world = early_open_arriving(_i);
     struct world_message *first = early_hold_from(world, source, WAITING_BYTES, 5);
     struct rbuf_peer *sender = early_sender(world);
-    struct rbuf_credit *credit = &sender->credit[RBUF_CONTROL];
+    struct rbuf_credit *credit = &sender->link.credit[RBUF_CONTROL];
     const uint16_t window = credit->window;
     struct world_message *second;
     struct rbuf_offer offer;
 
     use_up_credits(sender);
     second = send_from(world, source, 5);
-    ck_assert_ptr_nonnull(TAILQ_FIRST(&sender->queued[RBUF_CONTROL]));
+    ck_assert_ptr_nonnull(TAILQ_FIRST(&sender->eager.queued[RBUF_CONTROL]));
     offer = early_grant(world, first, RBUF_EARLY_UNKNOWN);
     ck_assert_uint_eq(offer.ask, 1);
     early_put_from(world, first, &offer, source);

@@ -43,7 +43,7 @@ START_TEST(windows_move)
             world_settle(world);
         }
         ck_assert_uint_eq(early_stats(world, 1)->early_leased, round + 1);
-        ck_assert_uint_eq(world->nodes[1].core.windows.out, 1);
+        ck_assert_uint_eq(world->nodes[1].core.rendezvous.windows.out, 1);
     }
     ck_assert_uint_eq(early_stats(world, 1)->early_recalled, 5);
     ck_assert_uint_eq(early_stats(world, 1)->early_corrected, 0);
@@ -67,7 +67,7 @@ static void run_until_free(struct world *world)
     uint64_t flag;
 
     world_wake(&world->nodes[0]);
-    while (early_receiver(world)->early_in != NULL) {
+    while (early_receiver(world)->rendezvous.early_in != NULL) {
         ck_assert(sim_step(&world->net.clock));
     }
     memcpy(&flag, rbuf_arena_block(arena, last) + EARLY_PAYLOAD, sizeof(flag));
@@ -108,7 +108,7 @@ START_TEST(asked_back_with_something_in_a_slot)
             run_until_free(world);
         }
         if (kind == PACKED) {
-            ck_assert_ptr_nonnull(early_receiver(world)->early_in);
+            ck_assert_ptr_nonnull(early_receiver(world)->rendezvous.early_in);
             world->nodes[1].unexpected = held;
             world_expect(world, 1);
         } else if (kind != TAKEN && kind != UNWRITTEN) {
@@ -116,7 +116,7 @@ START_TEST(asked_back_with_something_in_a_slot)
         }
         case_run(world);
         world_settle(world);
-        ck_assert_ptr_null(early_receiver(world)->early_in);
+        ck_assert_ptr_null(early_receiver(world)->rendezvous.early_in);
         ck_assert_uint_eq(early_stats(world, 0)->early_dropped,
                           kind == UNCLAIMED || kind == CLAIMED || kind == ASKED);
         case_close(world);
@@ -140,12 +140,12 @@ START_TEST(packed_data_that_are_given_up)
         }
         ask_back(world);
         if (kind == 1) {
-            ck_assert_ptr_nonnull(early_receiver(world)->early_in);
+            ck_assert_ptr_nonnull(early_receiver(world)->rendezvous.early_in);
             rbuf_early_close(early_sender(world), held->packed.early);
         }
         world->nodes[0].links[1].packing = NULL;
         world_settle(world);
-        ck_assert_ptr_null(early_receiver(world)->early_in);
+        ck_assert_ptr_null(early_receiver(world)->rendezvous.early_in);
         ck_assert_int_eq(early_receiver(world)->state, RBUF_PEER_CONNECTED);
         world_close_message(held, WORLD_ARRIVED);
         case_run(world);
@@ -176,15 +176,15 @@ START_TEST(claims_of_a_window_that_is_gone)
         rbuf_early_forget(early_sender(world), held[1]->source);
         world->options.late = 1;
         ask_back(world);
-        ck_assert_ptr_null(early_receiver(world)->early_in);
+        ck_assert_ptr_null(early_receiver(world)->rendezvous.early_in);
         rbuf_arena_give(&core->receive_arena, 0, core->receive_arena.blocks - 200);
         if (again != 0) {
-            early_receiver(world)->rts_count = 1;
+            early_receiver(world)->rendezvous.rts_count = 1;
             (void) early_hold(world, 100);
-            ck_assert_ptr_nonnull(early_receiver(world)->early_in);
+            ck_assert_ptr_nonnull(early_receiver(world)->rendezvous.early_in);
         }
         world->options.late = 0;
-        core->deferred_retry = true;
+        core->rendezvous.deferred_retry = true;
         world_wake(&world->nodes[1]);
         world_settle(world);
         ck_assert_int_eq(held[0]->grant->state, RBUF_GRANT_STAGED);
@@ -207,7 +207,7 @@ START_TEST(numbers_retire)
 
     options.core.arrival = early_arrivals[_i];
     world = world_open(&options);
-    early_receiver(world)->early_seq = (1u << 31) - 40;
+    early_receiver(world)->rendezvous.early_seq = (1u << 31) - 40;
     for (unsigned i = 0; i < 300; i++) {
         struct world_message *held;
 
@@ -218,7 +218,7 @@ START_TEST(numbers_retire)
     }
     ck_assert_uint_eq(early_stats(world, 1)->early_recalled, 1);
     ck_assert_uint_eq(early_stats(world, 1)->early_leased, 2);
-    ck_assert_uint_lt(early_receiver(world)->early_in->slot[0].seq, 1u << 21);
+    ck_assert_uint_lt(early_receiver(world)->rendezvous.early_in->slot[0].seq, 1u << 21);
     ck_assert_uint_gt(early_stats(world, 1)->early_claimed, 280);
     ck_assert_uint_gt(early_stats(world, 1)->early_late, 280);
     case_close(world);
@@ -228,7 +228,7 @@ END_TEST
 /* The slot's next uses are dropped, by both sides' account. */
 static void drop_uses(struct world *world, uint32_t slot, uint32_t uses)
 {
-    struct rbuf_early_data *data = &early_sender(world)->early_out->slot[slot];
+    struct rbuf_early_data *data = &early_sender(world)->rendezvous.early_out->slot[slot];
 
     for (uint32_t i = 0; i < uses; i++) {
         data->seq += RBUF_EARLY_SLOTS;
@@ -255,9 +255,9 @@ START_TEST(old_reports_are_not_believed)
         struct rbuf_early_data *data;
         uint32_t use; /* that the report has by mistake */
 
-        early_receiver(world)->early_seq = before[i / 2] * RBUF_EARLY_SLOTS;
+        early_receiver(world)->rendezvous.early_seq = before[i / 2] * RBUF_EARLY_SLOTS;
         early_expected(world, 2, 50000);
-        data = &early_sender(world)->early_out->slot[0];
+        data = &early_sender(world)->rendezvous.early_out->slot[0];
         use = i % 2 == 0 ? 0 : data->seq / RBUF_EARLY_SLOTS % 65536;
         drop_uses(world, 0, (use + 65535 - data->seq / RBUF_EARLY_SLOTS % 65536) % 65536);
         held = early_hold(world, 100000);
@@ -277,7 +277,7 @@ START_TEST(arrivals_before_and_behind_their_rts)
 {
     struct world *world = early_open_arriving(2);
     struct rbuf_peer *peer = early_receiver(world);
-    struct rbuf_early_in *in = peer->early_in;
+    struct rbuf_early_in *in = peer->rendezvous.early_in;
     struct rbuf_core *core = &world->nodes[1].core;
     const uint32_t seq = in->slot[0].seq + RBUF_EARLY_SLOTS;
     const uint64_t refused = core->stats.messages_refused;
@@ -360,7 +360,7 @@ START_TEST(removed_with_claims)
     sim_unmap(world->nodes[1].links[0].mailbox);
     world->nodes[1].links[0].peer = NULL;
     ck_assert(TAILQ_EMPTY(&core->busy));
-    ck_assert_uint_eq(core->windows.out, 0);
+    ck_assert_uint_eq(core->rendezvous.windows.out, 0);
     ck_assert_uint_eq(core->receive_arena.free_blocks, core->receive_arena.blocks);
     world_close(world);
 }

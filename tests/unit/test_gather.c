@@ -48,7 +48,7 @@ static void take_completions(struct world *world)
     while ((completion = sim_poll(&world->nodes[0].nic)) != NULL) {
         if (completion->kind == SIM_COMPLETED) {
             rbuf_fab_retire(completion->work);
-            rbuf_core_completed(&world->nodes[0].core, completion->work, completion->status);
+            rbuf_core_completed(completion->work, completion->status);
         }
         free(completion);
     }

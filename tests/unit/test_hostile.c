@@ -59,7 +59,7 @@ START_TEST(credits_never_given)
     struct world_options options = world_defaults();
     struct world *world = world_open(&options);
     struct rbuf_peer *peer = world->nodes[1].links[0].peer;
-    struct rbuf_credit *credit = &peer->credit[RBUF_CONTROL];
+    struct rbuf_credit *credit = &peer->link.credit[RBUF_CONTROL];
 
     for (unsigned i = 0; i < 10; i++) {
         world_send(world, WORLD_EAGER, 1, 0, 10);
@@ -209,7 +209,7 @@ START_TEST(rtrs_without_end)
     ck_assert_int_eq(peer->state, RBUF_PEER_BROKEN);
     (void) rbuf_core_progress(&world->nodes[1].core, 1);
     ck_assert_int_eq(peer->state, RBUF_PEER_FAILED);
-    ck_assert(SLIST_EMPTY(&peer->unexpected_rtrs));
+    ck_assert(SLIST_EMPTY(&peer->rendezvous.unexpected_rtrs));
     ck_assert(rbuf_events_pop(&world->nodes[1].core.events, &event));
     ck_assert_int_eq(event.kind, RBUF_EVENT_FAILED);
     ck_assert_int_eq(event.status, -EPROTO);

@@ -32,7 +32,8 @@ START_TEST(rtss_without_sense)
         struct world_options options = world_defaults();
         struct world *world = early_open(&options);
         struct hostile_message message = hostile_message(world, rtss[i].kind);
-        const uint32_t next = early_receiver(world)->early_in->slot[0].seq + RBUF_EARLY_SLOTS;
+        const uint32_t next =
+            early_receiver(world)->rendezvous.early_in->slot[0].seq + RBUF_EARLY_SLOTS;
         const uint64_t refused = early_stats(world, 1)->messages_refused;
 
         message.header.argument = rbuf_rts_argument(next + rtss[i].seq, rtss[i].bytes);
@@ -55,8 +56,8 @@ START_TEST(rtss_without_a_window)
 
         if (back) {
             message.header.argument = rbuf_rts_argument(
-                early_receiver(world)->early_in->slot[0].seq + RBUF_EARLY_SLOTS, 9);
-            early_receiver(world)->early_in->state = RBUF_EARLY_IN_RETURNED;
+                early_receiver(world)->rendezvous.early_in->slot[0].seq + RBUF_EARLY_SLOTS, 9);
+            early_receiver(world)->rendezvous.early_in->state = RBUF_EARLY_IN_RETURNED;
         } else {
             message.header.argument = rbuf_rts_argument(RBUF_EARLY_SLOTS, 9);
         }
@@ -177,7 +178,7 @@ START_TEST(windows_without_sense)
         memcpy(message.payload, &bad[i], sizeof(good));
         ck_assert(!hostile_receive(world, &message, sizeof(message.header) + sizeof(good)));
         ck_assert_uint_eq(stats->messages_refused, ++refused);
-        ck_assert_ptr_null(early_receiver(world)->early_out);
+        ck_assert_ptr_null(early_receiver(world)->rendezvous.early_out);
     }
     message.header.kind = RBUF_MESSAGE_RECALL;
     ck_assert(!hostile_receive(world, &message, sizeof(message.header))); /* of none */
@@ -189,13 +190,13 @@ START_TEST(windows_without_sense)
     memcpy(message.payload, &good, sizeof(good));
     for (unsigned i = 0; i < 3; i++) { /* the second one is one too many */
         ck_assert(!hostile_receive(world, &message, sizeof(message.header) + sizeof(good)));
-        ck_assert_ptr_nonnull(early_receiver(world)->early_out);
+        ck_assert_ptr_nonnull(early_receiver(world)->rendezvous.early_out);
         ck_assert_uint_eq(stats->messages_refused, refused + i);
     }
     refused += 2;
     message.header.kind = RBUF_MESSAGE_RECALL;
     ck_assert(!hostile_receive(world, &message, sizeof(message.header)));
-    ck_assert_int_eq(early_receiver(world)->early_out->state, RBUF_EARLY_OUT_RETURNED);
+    ck_assert_int_eq(early_receiver(world)->rendezvous.early_out->state, RBUF_EARLY_OUT_RETURNED);
     ck_assert_uint_eq(stats->messages_refused, refused);
     ck_assert(!hostile_receive(world, &message, sizeof(message.header))); /* once more */
     ck_assert_uint_eq(stats->messages_refused, refused + 1);
@@ -215,10 +216,10 @@ START_TEST(windows_that_come_back)
     message.header.tag = RBUF_LEASE_EARLY;
     ck_assert(!hostile_receive(world, &message, sizeof(message.header)));
     ck_assert_uint_eq(early_stats(world, 1)->messages_refused, refused + 1);
-    ck_assert_int_eq(early_receiver(world)->early_in->state, RBUF_EARLY_IN_LEASED);
-    early_receiver(world)->early_in->state = RBUF_EARLY_IN_RECALLED;
+    ck_assert_int_eq(early_receiver(world)->rendezvous.early_in->state, RBUF_EARLY_IN_LEASED);
+    early_receiver(world)->rendezvous.early_in->state = RBUF_EARLY_IN_RECALLED;
     ck_assert(!hostile_receive(world, &message, sizeof(message.header)));
-    ck_assert_ptr_null(early_receiver(world)->early_in);
+    ck_assert_ptr_null(early_receiver(world)->rendezvous.early_in);
     ck_assert(!hostile_receive(world, &message, sizeof(message.header)));
     ck_assert_uint_eq(early_stats(world, 1)->messages_refused, refused + 2);
     world_close(world);

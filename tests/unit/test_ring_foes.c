@@ -71,11 +71,11 @@ START_TEST(steps_out_of_order)
 
     rings_open(world);
     refused = rings_stats(world, 1)->messages_refused;
-    offer = world->nodes[1].links[0].peer->ring_out.offer;
+    offer = world->nodes[1].links[0].peer->eager.ring_out.offer;
     receive(world, RBUF_MESSAGE_LEASE, &offer);
     ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, refused + 1);
     receive(world, RBUF_MESSAGE_RETURN, NULL);
-    ck_assert_ptr_null(world->nodes[1].links[0].peer->ring_in);
+    ck_assert_ptr_null(world->nodes[1].links[0].peer->eager.ring_in);
     receive(world, RBUF_MESSAGE_RETURN, NULL);
     ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, refused + 2);
     world_close(world);
@@ -89,7 +89,7 @@ START_TEST(backs_that_leave_late)
     struct world_options options = world_defaults();
     struct world *world = world_open(&options);
     struct rbuf_peer *peer = world->nodes[1].links[0].peer;
-    struct rbuf_ring_out *out = &peer->ring_out;
+    struct rbuf_ring_out *out = &peer->eager.ring_out;
     struct rbuf_ring_offer offer;
 
     rings_open(world);
@@ -102,7 +102,7 @@ START_TEST(backs_that_leave_late)
     ck_assert_int_eq(out->state, RBUF_RING_OUT_REINVITED);
     rbuf_ring_out_handed_back(peer);
     ck_assert_int_eq(out->state, RBUF_RING_OUT_OPEN);
-    ck_assert_uint_eq(world->nodes[1].core.rings.out, 1);
+    ck_assert_uint_eq(world->nodes[1].core.eager.rings.out, 1);
     out->returns = 2; /* now they return indeed, and their messages are freed */
     world_settle(world);
     ck_assert_uint_eq(out->returns, 0);
@@ -118,7 +118,7 @@ START_TEST(old_headers_are_not_believed)
     struct world *world = world_open(&options);
     struct rbuf_core *core = &world->nodes[0].core;
     struct rbuf_peer *peer = world->nodes[0].links[1].peer;
-    struct rbuf_credit *credit = &peer->credit[RBUF_FLOW_RING];
+    struct rbuf_credit *credit = &peer->link.credit[RBUF_FLOW_RING];
     uint16_t old[RBUF_COUNTS] = {[RBUF_COUNTED] = RBUF_COUNTED_IN_ORDER};
     uint64_t start;
 
@@ -130,7 +130,7 @@ START_TEST(old_headers_are_not_believed)
         atomic_store(&peer->mailbox->credit[RBUF_FLOW_RING], credit->sent);
     }
     ck_assert_uint_gt(credit->sent - start, 1000);
-    rbuf_credit_received(&peer->counts, old);
+    rbuf_credit_received(peer, old);
     atomic_store(&peer->mailbox->credit[RBUF_FLOW_RING], credit->taken);
     ck_assert_uint_lt(credit->sent - start, (1u << 16) - credit->window);
     ck_assert(!rbuf_credit_look(peer, RBUF_FLOW_RING)); /* none is true */
@@ -159,7 +159,7 @@ START_TEST(words_without_sense)
         struct rbuf_event event;
 
         rings_open(world);
-        ring = world->nodes[1].links[0].peer->ring_in;
+        ring = world->nodes[1].links[0].peer->eager.ring_in;
         watch = ring->watch;
         trailer = (struct rbuf_ring_trailer *) (uintptr_t) (watch->word + 1) - 1;
         trailer->header = (struct rbuf_message_header){
@@ -193,7 +193,7 @@ START_TEST(words_that_change_behind_their_message)
     options.unordered = true;
     world = world_open(&options);
     rings_open(world);
-    ring = world->nodes[1].links[0].peer->ring_in;
+    ring = world->nodes[1].links[0].peer->eager.ring_in;
     ck_assert_int_eq(ring->proof, RBUF_PROOF_CHECKSUM);
     slot = ring->tail_slot > 0 && ring->tail_slot + 1 < ring->slots ? ring->tail_slot + 1 : 2;
     end = ring->memory->base + (size_t) (slot + 1) * ring->slot_bytes;

@@ -45,7 +45,7 @@ START_TEST(every_length_in_one_write)
     struct world_options options = long_options();
     struct world *world = world_open(&options);
     const struct rbuf_ring_options *ring_options = &options.core.ring;
-    const struct rbuf_ring_out *out = &sender_of(world)->ring_out;
+    const struct rbuf_ring_out *out = &sender_of(world)->eager.ring_out;
     const uint32_t shorter = sizeof(struct rbuf_ring_long_trailer);
     uint32_t whole = 0;
 
@@ -67,7 +67,7 @@ START_TEST(every_length_in_one_write)
             rbuf_core_release(event.peer, &event.delivery);
         }
         ck_assert(send_long(world, bytes, bytes, 64));
-        ck_assert_uint_eq(out->trailer, reaches ? shorter : RBUF_RING_LONG_EXTRA);
+        ck_assert_uint_eq(out->begun.trailer, reaches ? shorter : RBUF_RING_LONG_EXTRA);
         whole += reaches;
         let_arrive(world);
         event = take_long(world, bytes, bytes);
@@ -158,7 +158,7 @@ START_TEST(as_many_parts_as_fit)
     answer(world);
     take_over(world);
     ck_assert(send_long(world, 3000, 5, 128));
-    ck_assert_uint_eq(peer->ring_out.displaced, RBUF_RING_PARTS);
+    ck_assert_uint_eq(peer->eager.ring_out.begun.displaced, RBUF_RING_PARTS);
     let_arrive(world);
     event = take_long(world, 3000, 5);
     rbuf_core_release(event.peer, &event.delivery);
@@ -177,14 +177,14 @@ START_TEST(ends_of_parts)
 
     rings_open(world);
     answer(world);
-    for (uint32_t bytes = peer->ring_out.room + 1; bytes <= LONGEST; bytes++) {
+    for (uint32_t bytes = peer->eager.ring_out.room + 1; bytes <= LONGEST; bytes++) {
         const uint32_t slots = rbuf_ring_long_slots(bytes, SLOT);
         const uint32_t first = rbuf_ring_padded(bytes) + RBUF_RING_LONG_EXTRA - (slots - 1) * SLOT;
 
         ck_assert_ptr_nonnull(rbuf_am_begin_long(peer, bytes)); /* and it may leave in parts */
 
         for (uint32_t wanted = 1; wanted <= bytes; wanted += 1 + wanted / 9) {
-            const uint32_t end = rbuf_ring_long_part(peer, bytes, wanted);
+            const uint32_t end = rbuf_ring_long_part(peer, wanted);
 
             ck_assert_uint_le(end, bytes);
             ck_assert(end == bytes || (end - first) % SLOT == 0);
@@ -212,7 +212,7 @@ START_TEST(half_of_a_message)
     take_over(world);
     payload = rbuf_am_begin_long(peer, 1000);
     fill(payload, 0, 600, 1);
-    rbuf_ring_long_write_part(peer, 1000, 600);
+    rbuf_ring_long_write_part(peer, 600);
     let_arrive(world);
     watch = ring_of(world)->watch;
     ck_assert(rbuf_watch_hit(watch, atomic_load(watch->word)));
@@ -221,7 +221,7 @@ START_TEST(half_of_a_message)
     trailer->header.sequence = sender_at_receiver(world)->sequence_in; /* as chance may have it */
     ck_assert_int_eq(rbuf_core_poll(core), 0);
     fill(payload, 600, 1000, 1);
-    ck_assert(rbuf_am_end_long(peer, 1, 1000, 0));
+    ck_assert(rbuf_ring_long_end(peer, 1, 0));
     let_arrive(world);
     event = take_long(world, 1000, 1);
     rbuf_core_release(event.peer, &event.delivery);
@@ -234,9 +234,9 @@ END_TEST
 /* The word that is due where the receiver looks after this message. */
 static uint64_t next_word(const struct rbuf_peer *peer, uint32_t bytes)
 {
-    const uint32_t slots = rbuf_ring_long_slots(bytes, peer->ring_out.slot_bytes);
+    const uint32_t slots = rbuf_ring_long_slots(bytes, peer->eager.ring_out.slot_bytes);
 
-    return rbuf_ring_word_of_use(peer->ring_out.proof, peer->ring_out.use + slots);
+    return rbuf_ring_word_of_use(peer->eager.ring_out.proof, peer->eager.ring_out.use + slots);
 }
 
 /* Fills the payload with what would be a message's trailer wherever it stood at the end of a slot:
@@ -275,10 +275,11 @@ START_TEST(payload_where_the_next_word_will_be)
     answer(world);
     take_over(world);
     payload = rbuf_am_begin_long(peer, BYTES);
-    fill_with_trailers(payload, BYTES,
-                       rbuf_ring_word(peer->ring_out.proof, peer->ring_out.use + SLOTS, 8),
-                       sender_at_receiver(world)->sequence_in + SLOTS - slots + 1);
-    ck_assert(rbuf_am_end_long(peer, 1, BYTES, 0));
+    fill_with_trailers(
+        payload, BYTES,
+        rbuf_ring_word(peer->eager.ring_out.proof, peer->eager.ring_out.use + SLOTS, 8),
+        sender_at_receiver(world)->sequence_in + SLOTS - slots + 1);
+    ck_assert(rbuf_ring_long_end(peer, 1, 0));
     for (uint32_t i = slots; i < SLOTS; i++) {
         fill(rbuf_am_begin(peer, 4), 0, 4, i);
         ck_assert(rbuf_am_end(peer, 1, 4, 0));
@@ -319,7 +320,7 @@ START_TEST(payload_like_words)
         ck_assert_ptr_nonnull(payload);
         fill_with_trailers(payload, bytes, next_word(peer, bytes) | 8,
                            sender_at_receiver(world)->sequence_in + 1u);
-        ck_assert(rbuf_am_end_long(peer, 1, bytes, 0));
+        ck_assert(rbuf_ring_long_end(peer, 1, 0));
         let_arrive(world);
         ck_assert_int_eq(rbuf_core_poll(core), 1);
         ck_assert(rbuf_events_pop(&core->events, &event));
@@ -355,10 +356,10 @@ START_TEST(lost_in_the_middle)
         payload = rbuf_am_begin_long(peer, LONGEST);
         for (; LONGEST - done > 200; done += 200) {
             fill(payload, done, done + 200, 7);
-            rbuf_ring_long_write_part(peer, LONGEST, done + 200);
+            rbuf_ring_long_write_part(peer, done + 200);
         }
         fill(payload, done, LONGEST, 7);
-        sent = rbuf_am_end_long(peer, 1, LONGEST, 0);
+        sent = rbuf_ring_long_end(peer, 1, 0);
         ck_assert_int_eq(sent, n > rbuf_ring_long_slots(LONGEST, SLOT)); /* a part each */
         ck_assert_int_eq(peer->state == RBUF_PEER_CONNECTED, sent);
         let_arrive(world);

@@ -9,7 +9,7 @@
 /* Slots of node 0's ring that were used. */
 static uint64_t uses_of(const struct world *world)
 {
-    const struct rbuf_ring_out *out = &sender_of(world)->ring_out;
+    const struct rbuf_ring_out *out = &sender_of(world)->eager.ring_out;
 
     return out->use - out->offer.first_use;
 }
@@ -61,12 +61,12 @@ START_TEST(freed_out_of_order)
     rings_open(world);
     for (uint32_t round = 0; round < 60; round++) {
         struct rbuf_event event[4];
-        const uint64_t consumed = ring_of(world)->peer->credit[RBUF_FLOW_RING].consumed;
+        const uint64_t consumed = ring_of(world)->peer->link.credit[RBUF_FLOW_RING].consumed;
         uint64_t slots = 0;
 
         take_over(world);
         for (uint32_t i = 0; i < 4; i++) {
-            const uint64_t use = peer->ring_out.use;
+            const uint64_t use = peer->eager.ring_out.use;
 
             if (lengths[i] <= rbuf_ring_room(&options.core.ring)) {
                 fill(rbuf_am_begin(peer, lengths[i]), 0, lengths[i], i);
@@ -74,7 +74,7 @@ START_TEST(freed_out_of_order)
             } else {
                 ck_assert(send_long(world, lengths[i], i, 0));
             }
-            slots += peer->ring_out.use - use;
+            slots += peer->eager.ring_out.use - use;
         }
         let_arrive(world);
         ck_assert_int_eq(rbuf_core_poll(core), 4);
@@ -89,7 +89,8 @@ START_TEST(freed_out_of_order)
             rbuf_core_release(event[which].peer, &event[which].delivery);
         }
         ck_assert_uint_eq(ring_of(world)->freed, 0);
-        ck_assert_uint_eq(ring_of(world)->peer->credit[RBUF_FLOW_RING].consumed, consumed + slots);
+        ck_assert_uint_eq(ring_of(world)->peer->link.credit[RBUF_FLOW_RING].consumed,
+                          consumed + slots);
         world->nodes[1].scheduled = false;
         world_wake(&world->nodes[1]);
         case_settle(world);
@@ -100,14 +101,14 @@ END_TEST
 
 static bool takes_long(const struct rbuf_peer *peer)
 {
-    return peer->ring_out.state == RBUF_RING_OUT_OPEN &&
-           peer->ring_out.longest > peer->ring_out.room;
+    return peer->eager.ring_out.state == RBUF_RING_OUT_OPEN &&
+           peer->eager.ring_out.longest > peer->eager.ring_out.room;
 }
 
 /* The longest message, from the last slot on, stays in our memory. */
 static void check_room(const struct rbuf_peer *peer)
 {
-    const struct rbuf_ring_out *out = &peer->ring_out;
+    const struct rbuf_ring_out *out = &peer->eager.ring_out;
 
     if (out->state == RBUF_RING_OUT_OPEN && out->longest > out->room) {
         const uint32_t slots = rbuf_ring_long_slots(out->longest, out->slot_bytes);
@@ -168,7 +169,7 @@ START_TEST(long_ones_alone)
     ck_assert_ptr_nonnull(ring_of(world));
     sent = rings_stats(world, 0)->ring_sent;
     ck_assert_uint_gt(sent, 10);
-    ck_assert_uint_eq(rbuf_watch_use(ring_of(world)->watch) - ring_of(world)->counted, sent);
+    ck_assert_uint_eq(ring_of(world)->use - ring_of(world)->counted, sent);
     case_close(world);
 }
 END_TEST
@@ -193,11 +194,11 @@ START_TEST(held)
     ck_assert_ptr_nonnull(grant);
     payload = rbuf_am_begin_long(peer, 1000);
     fill(payload, 0, 1000, 5);
-    ck_assert(rbuf_am_end_long(peer, 1, 1000, offer.id));
+    ck_assert(rbuf_ring_long_end(peer, 1, offer.id));
     let_arrive(world);
     ck_assert_int_eq(rbuf_core_poll(core), 1);
     ck_assert(rbuf_events_empty(&core->events));
-    ck_assert_uint_eq(ring->tail, rbuf_watch_use(ring->watch));
+    ck_assert_uint_eq(ring->tail, ring->use);
     ck_assert_uint_eq(ring->freed, 0);
     world_close(world);
 }

@@ -88,7 +88,7 @@ START_TEST(compare_and_swap)
     uint32_t lkey = sim_register(&world->nodes[0].nic, &before, sizeof(before));
 
     for (uint64_t i = 0; i < 4; i++) {
-        struct rbuf_rma rma = {.operation = RBUF_RMA_COMPARE_SWAP,
+        struct rbuf_rma rma = {.operation = RBUF_FAB_COMPARE_SWAP,
                                .local = &before,
                                .remote = (uintptr_t) &there,
                                .bytes = sizeof(there),
@@ -105,7 +105,7 @@ START_TEST(compare_and_swap)
             world->nodes[0].scheduled = false; /* this test polls by itself */
         }
         rbuf_fab_retire(completion->work);
-        rbuf_core_completed(&world->nodes[0].core, completion->work, completion->status);
+        rbuf_core_completed(completion->work, completion->status);
         free(completion);
         ck_assert(rbuf_events_pop(&world->nodes[0].core.events, &event));
         ck_assert_int_eq(event.kind, RBUF_EVENT_RMA);
@@ -128,7 +128,7 @@ static const struct rbuf_rma *step_to_event(struct world *world, int *status, un
         while ((completion = sim_poll(&world->nodes[0].nic)) != NULL) {
             if (completion->work != NULL) {
                 rbuf_fab_retire(completion->work);
-                rbuf_core_completed(core, completion->work, completion->status);
+                rbuf_core_completed(completion->work, completion->status);
             }
             free(completion);
         }
@@ -157,7 +157,7 @@ START_TEST(in_pieces_it_ends_behind_them)
 
     for (unsigned pieces = 0; pieces < PIECES; pieces++) {
         struct world_options options = world_defaults();
-        struct rbuf_rma rma = {.operation = RBUF_RMA_READ, .local = here, .bytes = sizeof(here)};
+        struct rbuf_rma rma = {.operation = RBUF_FAB_READ, .local = here, .bytes = sizeof(here)};
         const struct rbuf_rma *ended = NULL;
         struct world *world;
         int status = 0;

@@ -4,7 +4,7 @@
  * neighbours that become one request, doorbells, the bound of their number, and lost peers.
  */
 #include "case.h"
-#include "core/onesided/rma_order.h"
+#include "core/onesided/rma.h"
 #include "unit.h"
 
 enum { LONGEST = 16 };
@@ -35,8 +35,8 @@ static void make(const char *text, struct rbuf_rma *rmas, struct rbuf_rma **list
     for (unsigned i = 0; text[i] != '\0'; i++) {
         const bool small = text[i] >= 'a';
 
-        rmas[i] = (struct rbuf_rma){.operation = text[i] == 'p' || text[i] == 'P' ? RBUF_RMA_WRITE
-                                                                                  : RBUF_RMA_READ,
+        rmas[i] = (struct rbuf_rma){.operation = text[i] == 'p' || text[i] == 'P' ? RBUF_FAB_WRITE
+                                                                                  : RBUF_FAB_READ,
                                     .local = (void *) (uintptr_t) (1000 + 100 * i),
                                     .remote = 5000 + 100 * i,
                                     .span = small ? 1 : 10,
@@ -184,7 +184,7 @@ struct merging {
     uint32_t lkey, rkey;
 };
 
-static void merging_open(struct merging *merging, enum rbuf_rma_operation operation)
+static void merging_open(struct merging *merging, enum rbuf_fab_verb operation)
 {
     const struct world_options options = held(RBUF_RMA_PRIORITIZE);
 
@@ -224,7 +224,7 @@ static uint64_t merging_run(struct merging *merging, unsigned ended)
         world->nodes[0].scheduled = false; /* this test polls by itself */
         while ((completion = sim_poll(&world->nodes[0].nic)) != NULL) {
             rbuf_fab_retire(completion->work);
-            rbuf_core_completed(core, completion->work, completion->status);
+            rbuf_core_completed(completion->work, completion->status);
             free(completion);
         }
     } while (sim_step(&world->net.clock));
@@ -250,7 +250,7 @@ START_TEST(neighbours_become_one)
 {
     struct merging merging;
 
-    merging_open(&merging, _i ? RBUF_RMA_READ : RBUF_RMA_WRITE);
+    merging_open(&merging, _i ? RBUF_FAB_READ : RBUF_FAB_WRITE);
     ck_assert_uint_eq(merging_run(&merging, PARTS), 1);
     ck_assert_uint_eq(merging.world->nodes[0].core.stats.rma_merged, PARTS - 1);
     ck_assert_int_eq(memcmp(merging.here, merging.there, PARTS * PART), 0);
@@ -264,7 +264,7 @@ START_TEST(others_do_not)
 {
     struct merging merging;
 
-    merging_open(&merging, RBUF_RMA_READ);
+    merging_open(&merging, RBUF_FAB_READ);
     switch (_i) {
     case 0:
         merging.rmas[3].lkey =

@@ -153,7 +153,7 @@ END_TEST
 static void check_queue(const struct rbuf_peer *peer, enum rbuf_channel_id channel,
                         const enum rbuf_message_kind *kinds, unsigned count)
 {
-    const struct rbuf_am *am = TAILQ_FIRST(&peer->queued[channel]);
+    const struct rbuf_am *am = TAILQ_FIRST(&peer->eager.queued[channel]);
 
     for (unsigned i = 0; i < count; i++) {
         ck_assert_ptr_nonnull(am);
@@ -180,7 +180,7 @@ START_TEST(queues_are_in_order)
     const struct rbuf_early_data data = {.seq = 1};
     struct rbuf_event event;
 
-    peer->credit[RBUF_CONTROL].window = peer->credit[RBUF_BULK].window = 0;
+    peer->link.credit[RBUF_CONTROL].window = peer->link.credit[RBUF_BULK].window = 0;
     for (unsigned i = 0; i < 4; i++) {
         ams[i].header = &header;
         ck_assert_int_eq(rbuf_am_send_as(peer, &ams[i], sent[i], 0), RBUF_AM_QUEUED);
@@ -217,7 +217,7 @@ START_TEST(names_do_not_overtake_their_rts)
     const struct rbuf_early_data sent = {.seq = 8};
     struct rbuf_event event;
 
-    peer->credit[RBUF_CONTROL].window = 0;
+    peer->link.credit[RBUF_CONTROL].window = 0;
     for (unsigned i = 0; i < 5; i++) {
         ams[i] = (struct rbuf_am){.header = &header};
     }
@@ -228,15 +228,16 @@ START_TEST(names_do_not_overtake_their_rts)
     (void) rbuf_am_send_as(peer, &ams[3], RBUF_MESSAGE_ANSWER, 1);
     rbuf_early_name(peer, 2, &sent);
     check_queue(peer, RBUF_CONTROL, together, 6);
-    peer->credit[RBUF_CONTROL].window = 3; /* up to the EARLY */
+    peer->link.credit[RBUF_CONTROL].window = 3; /* up to the EARLY */
     ck_assert_int_gt(rbuf_channel_progress(peer), 0);
     check_queue(peer, RBUF_CONTROL, together + 3, 3);
-    ck_assert_ptr_null(peer->behind_rts);
+    ck_assert_ptr_null(peer->eager.behind_rts);
     (void) rbuf_am_send_as(peer, &ams[4], RBUF_MESSAGE_RTS, 0);
     rbuf_early_name(peer, 3, NULL);
-    ck_assert_int_eq(TAILQ_LAST(&peer->queued[RBUF_CONTROL], rbuf_am_list)->kind, RBUF_MESSAGE_RTS);
+    ck_assert_int_eq(TAILQ_LAST(&peer->eager.queued[RBUF_CONTROL], rbuf_am_list)->kind,
+                     RBUF_MESSAGE_RTS);
     rbuf_peer_fail(peer, -ECONNRESET);
-    ck_assert_ptr_null(peer->behind_rts);
+    ck_assert_ptr_null(peer->eager.behind_rts);
     while (rbuf_events_pop(&world->nodes[0].core.events, &event)) {
     }
     world_close(world);
@@ -260,7 +261,7 @@ START_TEST(data_leave_while_messages_are_started)
         world_send(world, WORLD_PUT, 0, 1, 32768);
     }
     for (unsigned i = 0; i < RBUF_EARLY_SLOTS; i++) {
-        ck_assert_uint_eq(peer->early_out->slot[i].written, 32768);
+        ck_assert_uint_eq(peer->rendezvous.early_out->slot[i].written, 32768);
     }
     case_run(world);
     case_close(world);

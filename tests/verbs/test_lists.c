@@ -25,7 +25,7 @@ START_TEST(lists_of_requests)
     pair = adapter_connect(&adapter, RBUF_BULK, 4);
     memset(from.base, 7, 8000);
     for (unsigned i = 0; i < 8; i++) {
-        works[i] = (struct rbuf_work){.kind = RBUF_WORK_RMA};
+        works[i] = (struct rbuf_work){.queue = NULL};
         list[i] = (struct rbuf_fab_rma){.verb = RBUF_FAB_WRITE,
                                         .bytes = 1000,
                                         .local = (char *) from.base + 1000 * i,

@@ -202,7 +202,7 @@ static void write_chunks(struct process *self)
     const uint64_t *mailbox = self->memory.base;
 
     for (unsigned round = 1; round <= 8; round++) {
-        struct rbuf_work work = {.kind = RBUF_WORK_CHUNK};
+        struct rbuf_work work = {.queue = NULL};
         const uint64_t flag = 1000 + round;
 
         fill(source, round);
@@ -311,7 +311,7 @@ static void idle_child(struct process *self)
 START_TEST(killed_peer)
 {
     struct process self = {0};
-    struct rbuf_work work = {.kind = RBUF_WORK_PROBE};
+    struct rbuf_work work = {.queue = NULL};
     const uint64_t value = 1;
     struct rbuf_completion completion;
     struct rbuf_connect_event *event;
@@ -365,7 +365,7 @@ START_TEST(writes_to_a_process_that_does_nothing)
     process_open(&self, pipes.to_parent[0], pipes.to_child[1]);
     connect_as_caller(&self);
     for (int i = 0; i < 20; i++) {
-        struct rbuf_work work = {.kind = RBUF_WORK_RMA};
+        struct rbuf_work work = {.queue = NULL};
 
         ck_assert_int_eq(rbuf_fab_write(self.queue[RBUF_BULK],
                                         (char *) self.memory.base + CHUNK_BYTES,

@@ -27,7 +27,7 @@ START_TEST(completion_queues_grow_in_number)
     }
     ck_assert_uint_ge(adapter.port->send_cqs, depth == 1024 ? 2 : 1);
     for (unsigned i = 0; i < 4; i++) {
-        struct rbuf_work work = {.kind = RBUF_WORK_SEND};
+        struct rbuf_work work = {.queue = NULL};
         struct rbuf_fab_piece piece = {.address = &i, .bytes = sizeof(i)};
 
         ck_assert_int_eq(rbuf_fab_send(pairs[i].b, &piece, 1, true, &work), RBUF_FAB_OK);

@@ -59,7 +59,7 @@ static void send_number(struct rbuf_fab_queue *queue, unsigned number, struct rb
 {
     const struct rbuf_fab_piece piece = {.address = &number, .bytes = sizeof(number)};
 
-    *work = (struct rbuf_work){.kind = RBUF_WORK_SEND};
+    *work = (struct rbuf_work){.queue = NULL};
     ck_assert_int_eq(rbuf_fab_send(queue, &piece, 1, true, work), RBUF_FAB_OK);
 }
 
@@ -185,7 +185,7 @@ START_TEST(a_failure_stops_posting)
     struct rbuf_problem problem;
     struct rbuf_fab_piece piece;
     struct rbuf_receive *receive;
-    struct rbuf_work work = {.kind = RBUF_WORK_SEND};
+    struct rbuf_work work = {.queue = NULL};
     struct adapter adapter;
     bool refused = false;
     uint32_t back = 0;

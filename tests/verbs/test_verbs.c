@@ -24,7 +24,7 @@ START_TEST(messages_arrive)
     adapter_ok(rbuf_memory_allocate(adapter.port, 4096, 0, &memory, &problem), &problem);
     pair = adapter_connect(&adapter, RBUF_CONTROL, 64);
     for (unsigned i = 0; i < 500; i++) {
-        struct rbuf_work work = {.kind = RBUF_WORK_SEND};
+        struct rbuf_work work = {.queue = NULL};
         char head[8];
         struct rbuf_fab_piece pieces[2] = {{.address = head, .bytes = 4},
                                            {.address = memory.base, .bytes = 1 + i}};
@@ -85,7 +85,6 @@ START_TEST(buffers_are_reposted_in_batches)
         for (unsigned i = 0; i < ADAPTER_BUFFERS; i++) {
             struct rbuf_fab_piece piece = {.address = &i, .bytes = sizeof(i)};
 
-            works[i].kind = RBUF_WORK_SEND;
             ck_assert_int_eq(rbuf_fab_send(pair.a, &piece, 1, true, &works[i]), RBUF_FAB_OK);
         }
         while (received + sent < 2 * ADAPTER_BUFFERS) {
@@ -131,7 +130,7 @@ START_TEST(writes_reads_and_atomics)
     struct adapter_pair pair;
     struct rbuf_memory from, to;
     struct rbuf_problem problem;
-    struct rbuf_work work = {.kind = RBUF_WORK_RMA};
+    struct rbuf_work work = {.queue = NULL};
     struct rbuf_completion completion;
     struct rbuf_fab_rma rma;
     const uint32_t bytes = 300000;
@@ -258,7 +257,6 @@ START_TEST(failed_unsignalled_write)
                &problem);
     pair = adapter_connect(&adapter, RBUF_CONTROL, 32);
     for (int i = 0; i < 4; i++) {
-        works[i].kind = RBUF_WORK_RMA;
         ck_assert_int_eq(rbuf_fab_write_inline(pair.a, &value, 8, (uintptr_t) memory.base,
                                                memory.mr->rkey ^ 0x55, NULL),
                          RBUF_FAB_OK);
@@ -314,7 +312,6 @@ START_TEST(flush_brings_everything_back)
                                         (uintptr_t) memory.base + 500000, memory.mr->rkey, work),
                          RBUF_FAB_OK);
         if (work != NULL) {
-            work->kind = RBUF_WORK_RMA;
             posted++;
         }
     }
@@ -393,7 +390,7 @@ START_TEST(sweeping_brings_buffers_back)
         for (int i = 0; i < MESSAGES; i++) {
             struct rbuf_fab_piece piece = {.address = &i, .bytes = sizeof(i)};
 
-            works[i] = (struct rbuf_work){.kind = RBUF_WORK_SEND};
+            works[i] = (struct rbuf_work){.queue = NULL};
             ck_assert_int_eq(rbuf_fab_send(pair.a, &piece, 1, true, &works[i]), RBUF_FAB_OK);
         }
         while (sent < MESSAGES) { /* past rbuf_poll(), which would take the receives first */

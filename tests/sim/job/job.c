@@ -317,7 +317,7 @@ static int take_letters(struct job_process *process)
     }
     while ((signal = STAILQ_FIRST(&process->signals)) != NULL) {
         STAILQ_REMOVE_HEAD(&process->signals, link);
-        rbuf_core_completed(&process->core, signal->work, 0);
+        rbuf_core_completed(signal->work, 0);
         free(signal);
         done++;
     }
@@ -330,7 +330,7 @@ static void step(struct job_process *process)
 
     do {
         process->counts.passes++;
-        process->counts.looked += process->core.set.count;
+        process->counts.looked += process->core.eager.set.count;
         done = rbuf_core_poll(&process->core);
         done += take_letters(process);
         rbuf_core_swept(&process->core);
@@ -387,7 +387,7 @@ static const char *link_wrong(const struct job_link *link)
     if (!rbuf_peer_drained(link->peer)) {
         return "a peer is not drained";
     }
-    if (link->peer->ring_in != NULL && link->peer->ring_in->freed != 0) {
+    if (link->peer->eager.ring_in != NULL && link->peer->eager.ring_in->freed != 0) {
         return "a slot of a ring is still taken";
     }
     return NULL;
@@ -408,8 +408,8 @@ const char *job_wrong(const struct job *job)
         if (process->core.stats.messages_refused != 0) {
             return "a message was refused";
         }
-        if (process->core.set.count > job->options.ring.set ||
-            process->core.rings.out > rbuf_rings_out_most(&job->options.ring)) {
+        if (process->core.eager.set.count > job->options.ring.set ||
+            process->core.eager.rings.out > rbuf_rings_out_most(&job->options.ring)) {
             return "more rings than the polling set has places";
         }
         for (link = process->links; link != NULL; link = link->next) {

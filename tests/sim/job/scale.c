@@ -130,7 +130,7 @@ static struct result harvest(struct load *load)
     for (uint32_t i = 0; i < load->live; i++) {
         struct job_process *process = job_process(load->job, rank_of(load, i));
         struct rbuf_stats *stats = &process->core.stats;
-        uint32_t members = process->core.set.count;
+        uint32_t members = process->core.eager.set.count;
 
         sum.counts.received += process->counts.received;
         sum.counts.by_ring += process->counts.by_ring;

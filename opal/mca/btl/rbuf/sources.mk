@@ -168,15 +168,12 @@ rbuf_core_sources = \
 	%reldir%/core/onesided/rma.c \
 	%reldir%/core/onesided/rma.h \
 	%reldir%/core/onesided/rma_order.c \
-	%reldir%/core/onesided/rma_order.h \
 	%reldir%/core/rendezvous/early.h \
 	%reldir%/core/rendezvous/early_in.c \
 	%reldir%/core/rendezvous/early_out.c \
 	%reldir%/core/rendezvous/grant.c \
 	%reldir%/core/rendezvous/grant.h \
 	%reldir%/core/rendezvous/grant_table.c \
-	%reldir%/core/rendezvous/lane_put.c \
-	%reldir%/core/rendezvous/lane_put.h \
 	%reldir%/core/rendezvous/lease.c \
 	%reldir%/core/rendezvous/lease.h \
 	%reldir%/core/rendezvous/put.c \
@@ -245,12 +242,10 @@ rbuf_core_sources = \
 	%reldir%/core/base/schedule.c \
 	%reldir%/core/base/schedule.h \
 	%reldir%/core/base/send_queue.h \
-	%reldir%/core/base/states.h \
 	%reldir%/core/base/stats.h \
 	%reldir%/core/base/trace.c \
 	%reldir%/core/base/trace.h \
-	%reldir%/core/base/wire.h \
-	%reldir%/core/base/work.h
+	%reldir%/core/base/wire.h
 
 rbuf_common_sources = \
 	%reldir%/common/bindings.c \

@@ -20,7 +20,6 @@
 
 #include "btl/async.h"
 #include "btl/callback.h"
-#include "core/base/trace.h"
 #include "peers/connect.h"
 #include "params/help.h"
 
@@ -186,7 +185,7 @@ static void take_out(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation
         break;
     case MCA_BTL_RBUF_AT_FRAGMENT:
     case MCA_BTL_RBUF_AT_FRAGMENT_TIMED:
-        if (operation->rma.operation == RBUF_RMA_READ) {
+        if (operation->rma.operation == RBUF_FAB_READ) {
             copy(module, operation, MCA_BTL_RBUF_REUSER_GET, operation->rma.bytes);
         }
         break;
@@ -209,11 +208,11 @@ static void start_copied(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t
     rbuf_rma_release(peer);                          /* none of those goes behind it */
     if (operation->user == MCA_BTL_RBUF_OF_WINDOW) { /* ob1 has others to look after */
         module->copying++;
-        module->one_sided.copied_puts += rma.operation == RBUF_RMA_WRITE;
-        module->one_sided.copied_bytes += rma.operation == RBUF_RMA_WRITE ? rma.bytes : 0;
+        module->one_sided.copied_puts += rma.operation == RBUF_FAB_WRITE;
+        module->one_sided.copied_bytes += rma.operation == RBUF_FAB_WRITE ? rma.bytes : 0;
         mca_btl_rbuf_async_wait(module);
     }
-    if (rma.operation == RBUF_RMA_READ) {
+    if (rma.operation == RBUF_FAB_READ) {
         operation->get = (struct rbuf_get){
             .target = rma.local, .remote = rma.remote, .bytes = rma.bytes, .rkey = rma.rkey};
         rbuf_get_start(peer, &operation->get);
@@ -241,7 +240,7 @@ static void start_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation
     } else {
         rbuf_rma_start(peer, &operation->rma);
     }
-    if (peer->held > 0) {
+    if (rbuf_rma_holds(peer)) {
         mca_btl_rbuf_async_wait(module);
     }
 }
@@ -298,7 +297,7 @@ static void start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *opera
 {
     struct rbuf_rma *rma = &operation->rma;
 
-    if (rma->operation == RBUF_RMA_WRITE && mca_btl_rbuf_is_inline(module, rma->bytes)) {
+    if (rma->operation == RBUF_FAB_WRITE && mca_btl_rbuf_is_inline(module, rma->bytes)) {
         start_inline(module, operation);
         return;
     }
@@ -341,7 +340,7 @@ void mca_btl_rbuf_operation_restart(mca_btl_rbuf_operation_t *operation)
 static void decide(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
     const enum rbuf_side side =
-        operation->rma.operation == RBUF_RMA_READ ? RBUF_SIDE_GET : RBUF_SIDE_SEND;
+        operation->rma.operation == RBUF_FAB_READ ? RBUF_SIDE_GET : RBUF_SIDE_SEND;
 
     mca_btl_rbuf_unlock(module);
     operation->local_handle->registration =
@@ -359,7 +358,7 @@ static void decide(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *oper
 static bool make_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
                             struct rbuf_problem *problem)
 {
-    const bool reads = operation->rma.operation == RBUF_RMA_READ; /* into the memory */
+    const bool reads = operation->rma.operation == RBUF_FAB_READ; /* into the memory */
     mca_btl_rbuf_handle_t *handle = operation->local_handle;
 
     if (handle->registration == NULL) {

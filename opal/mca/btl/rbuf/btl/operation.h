@@ -23,7 +23,7 @@
 #include "registration/reuse.h"
 #include "btl/register_mem.h"
 #include "module/thresholds.h"
-#include "core/base/states.h"
+#include "core/base/trace.h"
 #include "core/onesided/copied_put.h"
 #include "core/onesided/get.h"
 #include "core/rendezvous/put.h"

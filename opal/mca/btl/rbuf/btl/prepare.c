@@ -116,7 +116,7 @@ static void forget_early(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
 {
     void *rest;
 
-    if (endpoint->peer->early_out == NULL || opal_convertor_need_buffers(convertor) ||
+    if (!rbuf_early_may_begin(endpoint->peer) || opal_convertor_need_buffers(convertor) ||
         convertor->bConverted >= convertor->local_size) {
         return;
     }

@@ -59,7 +59,7 @@ static void put_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t
                          uint64_t remote, uint32_t rkey, size_t size)
 {
     operation->put_id = 0;
-    operation->rma = (struct rbuf_rma){.operation = RBUF_RMA_WRITE,
+    operation->rma = (struct rbuf_rma){.operation = RBUF_FAB_WRITE,
                                        .local = operation->local_address,
                                        .remote = remote,
                                        .bytes = size,
@@ -116,7 +116,8 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
         module->one_sided.put_bytes += size;
     }
     if (offer->mode == RBUF_OFFER_DIRECT || offer->mode == RBUF_OFFER_WINDOW) {
-        if (endpoint->peer->early_out != NULL) { /* the message does not go behind its early data */
+        if (rbuf_early_may_begin(
+                endpoint->peer)) { /* the message does not go behind its early data */
             rbuf_early_forget(endpoint->peer, local_address);
         }
         put_in_place(module, operation, remote_address, offer->rkey, size);
@@ -165,7 +166,7 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
                      void *data)
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    mca_btl_rbuf_operation_t wanted = {.rma = {.operation = RBUF_RMA_READ,
+    mca_btl_rbuf_operation_t wanted = {.rma = {.operation = RBUF_FAB_READ,
                                                .local = local_address,
                                                .remote = remote_address,
                                                .bytes = size},
@@ -291,7 +292,7 @@ int mca_btl_rbuf_atomic_fop(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t 
                             mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
 {
     const struct rbuf_rma rma = {
-        .operation = RBUF_RMA_FETCH_ADD, .remote = remote_address, .operand = operand};
+        .operation = RBUF_FAB_FETCH_ADD, .remote = remote_address, .operand = operand};
 
     (void) order;
     if (op != MCA_BTL_ATOMIC_ADD || (flags & MCA_BTL_ATOMIC_FLAG_32BIT)) {
@@ -308,7 +309,7 @@ int mca_btl_rbuf_atomic_cswap(mca_btl_base_module_t *btl, mca_btl_base_endpoint_
                               uint64_t value, int flags, int order,
                               mca_btl_base_rdma_completion_fn_t callback, void *context, void *data)
 {
-    const struct rbuf_rma rma = {.operation = RBUF_RMA_COMPARE_SWAP,
+    const struct rbuf_rma rma = {.operation = RBUF_FAB_COMPARE_SWAP,
                                  .remote = remote_address,
                                  .operand = value,
                                  .compare = compare};

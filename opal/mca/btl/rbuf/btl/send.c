@@ -129,11 +129,11 @@ void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int st
         frag->state = MCA_BTL_RBUF_FRAG_USER;
     }
     if (!detached && !mca_btl_rbuf_is_finalized(module)) {
-        frag->base.des_cbfunc(&module->super, am->peer->user, &frag->base,
+        frag->base.des_cbfunc(&module->super, am->work.peer->user, &frag->base,
                               status == 0 ? OPAL_SUCCESS : OPAL_ERROR);
     }
     if (detached) {
-        mca_btl_base_endpoint_t *endpoint = am->peer->user;
+        mca_btl_base_endpoint_t *endpoint = am->work.peer->user;
 
         atomic_fetch_sub_explicit(&endpoint->detached, 1, memory_order_relaxed);
     }
@@ -166,12 +166,12 @@ static void copy_and_write(const struct mca_btl_rbuf_outgoing *message, unsigned
 
     memcpy(payload, message->header, message->header_size);
     while (mca_btl_rbuf_is_cut(bytes - done, chunk)) {
-        const uint32_t until = rbuf_ring_long_part(peer, bytes, done + chunk);
+        const uint32_t until = rbuf_ring_long_part(peer, done + chunk);
 
         if (until > done) {
             memcpy(payload + done, from + done, until - done);
             done = until;
-            rbuf_ring_long_write_part(peer, bytes, done);
+            rbuf_ring_long_write_part(peer, done);
         }
         chunk *= 2;
     }
@@ -201,8 +201,8 @@ __attribute__((noinline)) bool mca_btl_rbuf_send_by_slots(struct mca_btl_rbuf_ou
     } else if (slots != NULL) {
         packed = mca_btl_rbuf_pack_message(&message, slots);
     }
-    sent = packed && rbuf_am_end_long(endpoint->peer, message.tag, bytes,
-                                      mca_btl_rbuf_callback_after(endpoint));
+    sent = packed &&
+           rbuf_ring_long_end(endpoint->peer, message.tag, mca_btl_rbuf_callback_after(endpoint));
     if (sent && bytes > module->room[RBUF_CONTROL]) {
         mca_btl_rbuf_eager_by_ring(module);
     }

@@ -199,7 +199,7 @@ static bool take_sent(const struct rbuf_event *event)
     if (frag->state != MCA_BTL_RBUF_FRAG_DETACHED || frag->role != MCA_BTL_RBUF_MESSAGE) {
         return false;
     }
-    endpoint = event->am->peer->user;
+    endpoint = event->am->work.peer->user;
     atomic_fetch_sub_explicit(&endpoint->detached, 1, memory_order_relaxed);
     mca_btl_rbuf_frag_give(frag);
     return true;

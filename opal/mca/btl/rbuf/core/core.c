@@ -15,12 +15,12 @@
 
 #include "core/base/fill.h"
 #include "core/eager/channel.h"
-#include "core/onesided/copied_put.h"
 #include "core/onesided/get.h"
 #include "core/rendezvous/grant.h"
 #include "core/eager/polling_set.h"
 #include "core/onesided/rma.h"
 #include "core/rendezvous/sender.h"
+#include "core/stage/tx_chunk.h"
 
 #define FILL_AT_ONCE 8u /* blocks, a microsecond or two */
 
@@ -28,49 +28,24 @@ int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *optio
                    const struct rbuf_region *send_region, const struct rbuf_region *receive_region)
 {
     uint32_t block_bytes = options->schedule.block_bytes;
-    int status;
 
     *core = (struct rbuf_core){
         .options = *options, .take = rbuf_inbox_take, .fill = rbuf_fill_value(options->random)};
     TAILQ_INIT(&core->busy);
-    TAILQ_INIT(&core->grants_free);
-    TAILQ_INIT(&core->receiving);
-    TAILQ_INIT(&core->deferred);
-    STAILQ_INIT(&core->chunks_free);
-    status = rbuf_arena_open(&core->send_arena, send_region, block_bytes);
-    if (status != 0) {
-        return status;
-    }
-    status = rbuf_arena_open(&core->receive_arena, receive_region, block_bytes);
-    if (status != 0) {
-        goto close_send_arena;
-    }
-    rbuf_lease_grown(core);
-    status = rbuf_events_open(&core->events);
-    if (status != 0) {
-        goto close_receive_arena;
-    }
+    rbuf_grants_open(core);
+    rbuf_tx_chunks_open(core);
     core->options.window[RBUF_FLOW_RING] = (uint16_t) options->ring.slots;
-    status = rbuf_polling_set_open(core, options->ring.slots > 0 ? options->ring.set : 0);
-    if (status != 0) {
-        goto close_events;
+    if (rbuf_arena_open(&core->send_arena, send_region, block_bytes) != 0 ||
+        rbuf_arena_open(&core->receive_arena, receive_region, block_bytes) != 0 ||
+        rbuf_events_open(&core->events) != 0 ||
+        rbuf_polling_set_open(core, options->ring.slots > 0 ? options->ring.set : 0) != 0) {
+        rbuf_core_close(core);
+        return -ENOMEM;
     }
-    status = rbuf_bounces_open(&core->bounces, &options->bounce);
-    if (status != 0) {
-        goto close_polling_set;
-    }
-    rbuf_words_open(&core->word_writes);
+    rbuf_bounces_open(&core->bounces, &options->bounce);
+    rbuf_words_open(core);
+    rbuf_lease_grown(core);
     return 0;
-
-close_polling_set:
-    rbuf_polling_set_close(core);
-close_events:
-    rbuf_events_close(&core->events);
-close_receive_arena:
-    rbuf_arena_close(&core->receive_arena);
-close_send_arena:
-    rbuf_arena_close(&core->send_arena);
-    return status;
 }
 
 void rbuf_core_close(struct rbuf_core *core)
@@ -82,9 +57,8 @@ void rbuf_core_close(struct rbuf_core *core)
             rbuf_held_free(&event.delivery);
         }
     }
-    rbuf_sender_close(core);
+    rbuf_tx_chunks_close(core);
     rbuf_grants_close(core);
-    rbuf_bounces_close(&core->bounces);
     rbuf_polling_set_close(core);
     rbuf_events_close(&core->events);
     rbuf_arena_close(&core->receive_arena);
@@ -99,7 +73,7 @@ void rbuf_core_grow(struct rbuf_core *core, struct rbuf_arena *arena, uint32_t l
     core->stats.staging_grown++;
     if (arena == &core->receive_arena) {
         rbuf_lease_grown(core);
-        core->deferred_retry = true;
+        rbuf_grants_grown(core);
     }
 }
 
@@ -111,7 +85,7 @@ struct budget {
 
 static int progress_peer(struct rbuf_peer *peer, struct budget *budget)
 {
-    int done = rbuf_receiver_write_acks(peer);
+    int done = rbuf_acks_write(peer);
 
     done += rbuf_early_in_report(peer);
     done += rbuf_channel_progress(peer);
@@ -174,13 +148,13 @@ static __attribute__((noinline)) int progress_work(struct rbuf_core *core)
     struct budget budget = {core->options.quantum, core->options.quantum};
     int done = 0;
 
-    if (!TAILQ_EMPTY(&core->receiving)) {
+    if (rbuf_grants_receive(core)) {
         done += rbuf_receiver_progress(core, &receive_budget);
     }
     if (!TAILQ_EMPTY(&core->busy)) {
         done += progress_busy(core, &budget);
     }
-    if (!TAILQ_EMPTY(&core->deferred)) {
+    if (rbuf_grants_wait(core)) {
         done += rbuf_grants_progress(core);
     }
     core->copied += 2 * (uint64_t) core->options.quantum - receive_budget - budget.send;
@@ -207,61 +181,22 @@ int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns)
     int done = 0;
 
     core->now_ns = now_ns;
-    if (!TAILQ_EMPTY(&core->receiving) || !TAILQ_EMPTY(&core->busy) ||
-        !TAILQ_EMPTY(&core->deferred)) {
+    if (rbuf_grants_receive(core) || !TAILQ_EMPTY(&core->busy) || rbuf_grants_wait(core)) {
         done = progress_work(core);
     }
     return now_ns >= core->chores_due_ns ? done + progress_chores(core, done == 0) : done;
 }
 
-void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int status)
+void rbuf_core_completed(struct rbuf_work *work, int status)
 {
-    struct rbuf_peer *peer = NULL;
+    struct rbuf_peer *peer = work->peer;
 
-    switch (work->kind) {
-    case RBUF_WORK_MARKER:
+    if (work->completed == NULL) {
         return;
-    case RBUF_WORK_CHUNK:
-        peer = rbuf_sender_chunk_completed(core, work);
-        break;
-    case RBUF_WORK_EARLY:
-        peer = rbuf_early_out_completed(work);
-        break;
-    case RBUF_WORK_COPIED:
-        peer = rbuf_copied_put_chunk_completed(work, status);
-        break;
-    case RBUF_WORK_READ:
-        peer = rbuf_get_chunk_completed(work, status);
-        break;
-    case RBUF_WORK_SEND: {
-        struct rbuf_am *am =
-            (struct rbuf_am *) (void *) ((char *) work - offsetof(struct rbuf_am, work));
-
-        peer = am->peer;
-        if (status != 0) {
-            rbuf_peer_fail(peer, status); /* first, as it says itself */
-        }
-        rbuf_channel_sent(am, status);
-        break;
     }
-    case RBUF_WORK_RMA: {
-        struct rbuf_rma *rma =
-            (struct rbuf_rma *) (void *) ((char *) work - offsetof(struct rbuf_rma, work));
-
-        peer = rma->peer;
-        rbuf_rma_completed(rma, status);
-        break;
-    }
-    case RBUF_WORK_PROBE:
-        peer = (struct rbuf_peer *) (void *) ((char *) work - offsetof(struct rbuf_peer, probe));
-        peer->probe_state = RBUF_PROBE_IDLE;
-        break;
-    case RBUF_WORK_WORD:
-        peer = rbuf_words_written(work);
-        break;
-    }
-    peer->in_flight--;
     if (status != 0) {
-        rbuf_peer_fail(peer, status);
+        rbuf_peer_fail(peer, status); /* first, as it says itself */
     }
+    work->completed(work, status);
+    peer->in_flight--;
 }

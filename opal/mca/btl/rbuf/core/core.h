@@ -40,12 +40,12 @@
 #include "core/stage/staging.h"
 #include "core/state/state.h"
 
-/* With the staging to begin with: receive_region must hold the buffers of one message. 0, or a
- * negative errno and nothing is kept. */
+/* With the staging to begin with: receive_region must hold the buffers of one message. 0, or
+ * -ENOMEM and nothing is kept. */
 int rbuf_core_open(struct rbuf_core *core, const struct rbuf_core_options *options,
                    const struct rbuf_region *send_region, const struct rbuf_region *receive_region);
 
-/* Frees core's own memory. Nothing may be in flight. */
+/* Frees core's own memory, also of one that is half open. Nothing may be in flight. */
 void rbuf_core_close(struct rbuf_core *core);
 
 /* Looks at the rings that peers write, which is what costs least and hurries most: call it right
@@ -53,23 +53,7 @@ void rbuf_core_close(struct rbuf_core *core);
  * the number of messages. */
 static inline int rbuf_core_poll(struct rbuf_core *core)
 {
-    const struct rbuf_watch *watch = core->set.watch;
-    const struct rbuf_watch *end = watch + core->set.count;
-    int done = 0;
-
-    /* Taking a message may end its ring. The watches behind it then move up by one, and the last
-     * one that this loop reads is left over: rbuf_ring_in_take() takes nothing from a ring that is
-     * not polled any more, and looks again at one that is. */
-    for (; watch < end; watch++) {
-        /* rbuf_ring_in_take() reads it again, with acquire. */
-        if (rbuf_watch_hit(watch, atomic_load_explicit(watch->word, memory_order_relaxed))) {
-            done += rbuf_ring_in_take(watch->ring);
-        }
-    }
-    if (core->set.traffic >= core->set.period) {
-        rbuf_polling_set_age(core);
-    }
-    return done;
+    return rbuf_polling_set_poll(core);
 }
 
 /* All that was received over send/receive, when the caller looked last, has been fed in. Call it
@@ -88,7 +72,7 @@ void rbuf_core_grow(struct rbuf_core *core, struct rbuf_arena *arena, uint32_t l
  * Returns the number of things done, 0 when there was nothing to do. */
 int rbuf_core_progress(struct rbuf_core *core, uint64_t now_ns);
 
-/* A work came back; status 0 or a negative errno. */
-void rbuf_core_completed(struct rbuf_core *core, struct rbuf_work *work, int status);
+/* A work came back; status 0 or a negative errno. A peer whose work failed fails. */
+void rbuf_core_completed(struct rbuf_work *work, int status);
 
 #endif

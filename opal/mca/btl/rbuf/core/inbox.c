@@ -52,43 +52,41 @@ static bool take_lease(struct rbuf_peer *peer, const struct rbuf_message_header 
 {
     if (header->tag == RBUF_LEASE_RING && place->bytes == sizeof(struct rbuf_ring_offer)) {
         rbuf_ring_out_invited(peer, place->data);
-        return false;
-    }
-    if (header->tag == RBUF_LEASE_EARLY && place->bytes == sizeof(struct rbuf_early_window)) {
+    } else if (header->tag == RBUF_LEASE_EARLY &&
+               place->bytes == sizeof(struct rbuf_early_window)) {
         rbuf_early_out_leased(peer, place->data);
-        return false;
+    } else {
+        return is_malformed(peer);
     }
-    return is_malformed(peer);
+    return false;
 }
 
 static bool take_recall(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                         const struct rbuf_delivery *place)
 {
     (void) place;
-    switch ((enum rbuf_lease) header->tag) {
-    case RBUF_LEASE_RING:
+    if (header->tag == RBUF_LEASE_RING) {
         rbuf_ring_out_recalled(peer);
-        return false;
-    case RBUF_LEASE_EARLY:
+    } else if (header->tag == RBUF_LEASE_EARLY) {
         rbuf_early_out_recalled(peer);
-        return false;
+    } else {
+        return is_malformed(peer);
     }
-    return is_malformed(peer);
+    return false;
 }
 
 static bool take_return(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                         const struct rbuf_delivery *place)
 {
     (void) place;
-    switch ((enum rbuf_lease) header->tag) {
-    case RBUF_LEASE_RING:
+    if (header->tag == RBUF_LEASE_RING) {
         rbuf_polling_set_back(peer);
-        return false;
-    case RBUF_LEASE_EARLY:
+    } else if (header->tag == RBUF_LEASE_EARLY) {
         rbuf_early_in_returned(peer);
-        return false;
+    } else {
+        return is_malformed(peer);
     }
-    return is_malformed(peer);
+    return false;
 }
 
 /* An offer in place of a deferred one. */
@@ -208,8 +206,8 @@ rbuf_take_message *const rbuf_inbox_take[RBUF_MESSAGE_KINDS] = {
 /* True if it is the turn of a message of the control channel: those before it were taken. */
 static bool in_turn(struct rbuf_peer *peer, const struct rbuf_message_header *header)
 {
-    if (header->sequence != peer->sequence_in && peer->ring_in != NULL) {
-        (void) rbuf_ring_in_take(peer->ring_in);
+    if (header->sequence != peer->sequence_in && rbuf_ring_in_of(peer) != NULL) {
+        (void) rbuf_ring_in_take(rbuf_ring_in_of(peer));
     }
     if (header->sequence != peer->sequence_in) {
         return false;
@@ -243,11 +241,9 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
     }
     if (channel == RBUF_CONTROL) {
         if (!in_turn(peer, header)) {
-            core->stats.messages_refused++;
-            rbuf_peer_break(peer, -EPROTO);
-            return false;
+            return refuse(peer);
         }
-        rbuf_credit_received(&peer->counts, header->credit);
+        rbuf_credit_received(peer, header->credit);
         if (header->kind == RBUF_MESSAGE_USER) { /* others that would go by a ring say so too */
             rbuf_polling_set_received(peer, place.bytes);
         }
@@ -265,7 +261,7 @@ static __attribute__((noinline)) void release_kept(struct rbuf_peer *peer,
                                                    const struct rbuf_delivery *delivery)
 {
     if (delivery->origin == RBUF_ORIGIN_RING_LONG) {
-        rbuf_ring_in_free_long(peer->ring_in, delivery->slot, delivery->bytes);
+        rbuf_ring_in_free_long(rbuf_ring_in_of(peer), delivery->slot, delivery->bytes);
         return;
     }
     peer->core->stats.messages_received++;
@@ -282,7 +278,7 @@ void rbuf_core_release(struct rbuf_peer *peer, const struct rbuf_delivery *deliv
         rbuf_credit_consumed(peer, (enum rbuf_flow) delivery->channel);
         break;
     case RBUF_ORIGIN_RING:
-        rbuf_ring_in_free(peer->ring_in, delivery->slot);
+        rbuf_ring_in_free(rbuf_ring_in_of(peer), delivery->slot);
         break;
     case RBUF_ORIGIN_RING_LONG:
     case RBUF_ORIGIN_HELD:

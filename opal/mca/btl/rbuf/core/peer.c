@@ -18,9 +18,9 @@
 #include "core/eager/polling_set.h"
 #include "core/eager/ring.h"
 #include "core/link/credit.h"
+#include "core/link/words.h"
 #include "core/rendezvous/early.h"
 #include "core/rendezvous/lease.h"
-#include "core/stage/copies.h"
 
 #define FIRST_PEERS 16u /* places of the first table */
 
@@ -48,6 +48,12 @@ static uint32_t peer_index(struct rbuf_core *core)
     return index;
 }
 
+static void probed(struct rbuf_work *work, int status)
+{
+    (void) status;
+    work->peer->probe_state = RBUF_PROBE_IDLE;
+}
+
 int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *user,
                   struct rbuf_peer **peer)
 {
@@ -66,18 +72,13 @@ int rbuf_peer_add(struct rbuf_core *core, struct rbuf_mailbox *mailbox, void *us
     added->user = user;
     added->index = index;
     added->mailbox = mailbox;
-    added->probe.kind = RBUF_WORK_PROBE;
+    added->probe = (struct rbuf_work){.completed = probed, .peer = added};
     rbuf_credit_open(added);
-    for (int id = 0; id < RBUF_CHANNELS; id++) {
-        TAILQ_INIT(&added->queued[id]);
-    }
-    TAILQ_INIT(&added->puts);
-    TAILQ_INIT(&added->ungranted);
-    TAILQ_INIT(&added->gets);
-    rbuf_copies_open(&added->copied_puts);
-    rbuf_copies_open(&added->copied_gets);
-    TAILQ_INIT(&added->rmas);
-    SLIST_INIT(&added->unexpected_rtrs);
+    rbuf_channel_open(added);
+    rbuf_sender_open(added);
+    rbuf_get_open(added);
+    rbuf_copied_put_open(added);
+    rbuf_rma_open(added);
     core->peers[index] = added;
     *peer = added;
     return 0;
@@ -90,10 +91,7 @@ void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *li
     }
     for (int id = 0; id < RBUF_CHANNELS; id++) {
         peer->queue[id] = link->queue[id];
-        peer->credit[id].window = link->window[id];
-        if (link->granted[id] != 0) {
-            rbuf_credit_grant(&peer->credit[id], link->granted[id]);
-        }
+        rbuf_credit_connected(peer, (enum rbuf_flow) id, link->window[id], link->granted[id]);
     }
     if (link->mailbox != NULL) {
         peer->mailbox = link->mailbox;
@@ -103,8 +101,7 @@ void rbuf_peer_connected(struct rbuf_peer *peer, const struct rbuf_peer_link *li
     peer->their_stage_bytes = link->their_stage_bytes;
     peer->their_index = link->their_index;
     peer->proof = link->proof;
-    peer->counts.mine[RBUF_COUNTED] =
-        link->words == RBUF_WORDS_IN_ORDER ? RBUF_COUNTED_IN_ORDER : RBUF_COUNTED_UNORDERED;
+    rbuf_words_connected(peer, link->words);
     rbuf_peer_become(peer, RBUF_PEER_CONNECTED);
     rbuf_peer_wake(peer);
 }
@@ -139,14 +136,14 @@ void rbuf_peer_fail(struct rbuf_peer *peer, int status)
 
 bool rbuf_peer_is_idle(const struct rbuf_peer *peer)
 {
-    return rbuf_channel_idle(peer) && rbuf_sender_idle(peer) && TAILQ_EMPTY(&peer->gets) &&
-           TAILQ_EMPTY(&peer->rmas) && peer->words.acks_due == 0 && !rbuf_early_in_owed(peer);
+    return rbuf_channel_idle(peer) && rbuf_sender_idle(peer) && rbuf_get_idle(peer) &&
+           rbuf_rma_idle(peer) && !rbuf_acks_owed(peer) && !rbuf_early_in_owed(peer);
 }
 
 bool rbuf_peer_drained(const struct rbuf_peer *peer)
 {
-    bool queued = peer->state != RBUF_PEER_FAILED &&
-                  (!rbuf_peer_is_idle(peer) || !TAILQ_EMPTY(&peer->ungranted));
+    bool queued =
+        peer->state != RBUF_PEER_FAILED && (!rbuf_peer_is_idle(peer) || rbuf_sender_has_puts(peer));
 
     return !queued && peer->state != RBUF_PEER_BROKEN && peer->in_flight == 0;
 }
@@ -154,41 +151,22 @@ bool rbuf_peer_drained(const struct rbuf_peer *peer)
 /* True if something of the user waits to be sent. */
 static bool has_users(const struct rbuf_peer *peer)
 {
-    return !TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) || !TAILQ_EMPTY(&peer->queued[RBUF_BULK]) ||
-           !TAILQ_EMPTY(&peer->puts) || !TAILQ_EMPTY(&peer->ungranted) ||
-           !TAILQ_EMPTY(&peer->gets) || !TAILQ_EMPTY(&peer->rmas);
+    return !rbuf_channel_empty(peer) || rbuf_sender_has_puts(peer) || !rbuf_get_idle(peer) ||
+           !rbuf_rma_idle(peer);
 }
 
 bool rbuf_peer_unused(const struct rbuf_peer *peer)
 {
-    const struct rbuf_core *core = peer->core;
-
-    if (peer->state == RBUF_PEER_UNCONNECTED || peer->state == RBUF_PEER_BROKEN ||
-        has_users(peer) || peer->in_flight > 0) {
-        return false;
-    }
-    for (uint32_t i = 0; i < core->grant_count; i++) {
-        if (core->grants[i]->peer == peer && core->grants[i]->state != RBUF_GRANT_FREE) {
-            return false;
-        }
-    }
-    return true;
+    return peer->state != RBUF_PEER_UNCONNECTED && peer->state != RBUF_PEER_BROKEN &&
+           !has_users(peer) && peer->in_flight == 0 && !rbuf_grants_are_open(peer);
 }
 
 /* An empty write, which the peer's adapter answers whatever its software does. */
 static bool probe(struct rbuf_peer *peer, enum rbuf_channel_id id)
 {
-    enum rbuf_fab_status status;
-
-    if (peer->probe_state == RBUF_PROBE_POSTED) {
-        return false;
-    }
-    status = rbuf_fab_write(peer->queue[id], NULL, 0, 0, peer->their_mailbox,
-                            peer->their_mailbox_rkey, &peer->probe);
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    if (status != RBUF_FAB_OK) {
+    if (peer->probe_state == RBUF_PROBE_POSTED ||
+        !rbuf_peer_posted(peer, rbuf_fab_write(peer->queue[id], NULL, 0, 0, peer->their_mailbox,
+                                               peer->their_mailbox_rkey, &peer->probe))) {
         return false;
     }
     peer->probe_state = RBUF_PROBE_POSTED;
@@ -225,11 +203,7 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
     }
     rbuf_sender_fail(peer, -ECONNRESET);
     rbuf_copied_put_fail(peer, -ECONNRESET);
-    for (uint32_t i = 0; i < core->grant_count; i++) {
-        if (core->grants[i]->peer == peer) {
-            rbuf_grant_close(core->grants[i]);
-        }
-    }
+    rbuf_grants_remove(peer);
     rbuf_lease_remove(peer);
     rbuf_early_out_remove(peer);
     rbuf_ring_out_remove(peer);
@@ -241,6 +215,6 @@ void rbuf_peer_remove(struct rbuf_peer *peer)
     if (peer->index < core->peer_first_free) {
         core->peer_first_free = peer->index;
     }
-    free(peer->words.acks);
+    rbuf_words_remove(peer);
     free(peer);
 }

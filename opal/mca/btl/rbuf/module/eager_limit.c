@@ -87,16 +87,11 @@ void mca_btl_rbuf_eager_by_ring(mca_btl_rbuf_module_t *module)
 }
 
 /* Whether the peer leases no ring that takes such a message. */
-static bool has_no_ring(const struct rbuf_ring_out *out, size_t bytes)
-{
-    return out->state != RBUF_RING_OUT_OPEN || bytes > out->longest;
-}
-
 void mca_btl_rbuf_eager_beside(mca_btl_rbuf_module_t *module, const struct rbuf_peer *peer,
                                uint32_t waiting, size_t bytes)
 {
     mca_btl_rbuf_lock(module);
-    if (has_no_ring(&peer->ring_out, bytes) || waiting >= BESIDE_MOST) {
+    if (!rbuf_ring_out_carries(peer, bytes) || waiting >= BESIDE_MOST) {
         rbuf_eager_missed(&module->eager);
         module->super.btl_eager_limit = rbuf_eager_limit(&module->eager);
     }

@@ -37,7 +37,7 @@ static void queue_lost(mca_btl_rbuf_module_t *module, const struct rbuf_fab_queu
 static void completed(mca_btl_rbuf_module_t *module, const struct rbuf_completion *completion)
 {
     if (completion->work != NULL) {
-        rbuf_core_completed(&module->core, completion->work, completion->status);
+        rbuf_core_completed(completion->work, completion->status);
     } else {
         queue_lost(module, completion->queue, completion->status);
     }

@@ -13,7 +13,7 @@
 
 #include "params/help.h"
 #include "registration/hooks.h"
-#include "core/state/state.h"
+#include "core/rendezvous/grant.h"
 #include "params/params.h"
 #include "params/protocol.h"
 
@@ -84,7 +84,7 @@ static mca_btl_rbuf_registration_t *make(mca_btl_rbuf_registrar_t *registrar,
 /* The caller holds the lock. */
 static bool is_pressed(mca_btl_rbuf_registrar_t *registrar, enum rbuf_side side)
 {
-    return side == RBUF_SIDE_RECEIVE && !TAILQ_EMPTY(&registrar->core->deferred);
+    return side == RBUF_SIDE_RECEIVE && rbuf_grants_wait(registrar->core);
 }
 
 mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_registrar_t *registrar,

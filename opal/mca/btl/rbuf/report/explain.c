@@ -190,7 +190,7 @@ static size_t show_eager(const mca_btl_rbuf_module_t *module, FILE *stream)
 /* Whether some peers may have windows for early data. */
 static bool is_early(const mca_btl_rbuf_module_t *module)
 {
-    return mca_btl_rbuf_begins_early() && module->core.windows.most > 0 &&
+    return mca_btl_rbuf_begins_early() && rbuf_lease_most(&module->core) > 0 &&
            module->super.btl_rndv_eager_limit > 0;
 }
 
@@ -333,7 +333,7 @@ static void show_staged(const mca_btl_rbuf_module_t *module, size_t first, FILE 
                 "rbuf-show: %24s  begins behind its rendezvous, for %" PRIu32
                 " peers at a time, %" PRIu32 " with more staging (early_data, early_peers, "
                 "early_size, early_c0)\n",
-                "", module->core.windows.most, module->core.options.early.peers);
+                "", rbuf_lease_most(&module->core), module->core.options.early.peers);
     }
     for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
         if (examples[i] >= first) {
@@ -371,7 +371,7 @@ static void show_packed(const mca_btl_rbuf_module_t *module, FILE *stream)
         "rbuf-show: packed data behind a rendezvous: fragments of at most %s by send/receive, bulk "
         "buffers%s (max_send_size)\n",
         amount_of(module->super.btl_max_send_size).text,
-        module->core.windows.most > 0 ? "; the first ones as early data" : "");
+        rbuf_lease_most(&module->core) > 0 ? "; the first ones as early data" : "");
 }
 
 static void show_one_sided(const mca_btl_rbuf_module_t *module, FILE *stream)

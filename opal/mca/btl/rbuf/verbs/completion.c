@@ -106,7 +106,7 @@ static bool fill_sent(const struct ibv_wc *wc, struct rbuf_completion *out)
     struct rbuf_work *work = (struct rbuf_work *) (uintptr_t) wc->wr_id;
     struct rbuf_queue_pair *queue = (struct rbuf_queue_pair *) work->queue;
 
-    if (work->kind == RBUF_WORK_MARKER) {
+    if (work == &queue->fab.marker) {
         if (!fill_marker(queue, wc, out)) {
             return false;
         }

@@ -15,7 +15,7 @@
 #include <infiniband/verbs.h>
 #include <stdint.h>
 
-#include "core/base/work.h"
+#include "core/base/fab.h"
 
 struct rbuf_port;
 struct rbuf_buffer;

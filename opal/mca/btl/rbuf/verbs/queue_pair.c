@@ -182,7 +182,7 @@ int rbuf_queue_open(struct rbuf_port *port, enum rbuf_channel_id channel, uint32
     queue->state = RBUF_QUEUE_OPEN;
     queue->fab.port = &port->fab;
     queue->fab.depth = depth;
-    queue->fab.marker = (struct rbuf_work){.kind = RBUF_WORK_MARKER, .queue = &queue->fab};
+    queue->fab.marker = (struct rbuf_work){.queue = &queue->fab};
     if (getrandom(&queue->psn, sizeof(queue->psn), GRND_NONBLOCK) < 0) {
         queue->psn = (uint32_t) (uintptr_t) queue; /* early in boot; any number will do */
     }

@@ -113,7 +113,7 @@ static inline unsigned char *rbuf_arena_block(const struct rbuf_arena *arena, ui
     return arena->base + (size_t) block * arena->block_bytes;
 }
 
-/* The extent that a block lies in. */
+/* The extent that a block lies in, with the run that it is part of. */
 static inline const struct rbuf_arena_extent *rbuf_arena_extent(const struct rbuf_arena *arena,
                                                                 uint32_t block)
 {
@@ -123,17 +123,6 @@ static inline const struct rbuf_arena_extent *rbuf_arena_extent(const struct rbu
         extent++;
     }
     return extent;
-}
-
-/* The keys of a block, and of the run that it is part of. */
-static inline uint32_t rbuf_arena_lkey(const struct rbuf_arena *arena, uint32_t block)
-{
-    return rbuf_arena_extent(arena, block)->lkey;
-}
-
-static inline uint32_t rbuf_arena_rkey(const struct rbuf_arena *arena, uint32_t block)
-{
-    return rbuf_arena_extent(arena, block)->rkey;
 }
 
 #endif

@@ -5,42 +5,23 @@
 #include "core/base/bounce.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core/base/wire.h"
 
 static_assert(sizeof(struct rbuf_ring_offer) <= sizeof(struct rbuf_offer),
               "no message of core's own has a longer payload");
 static_assert(sizeof(struct rbuf_early_window) <= sizeof(struct rbuf_offer), "nor has this one");
-static_assert(RBUF_INLINE_ENOUGH <= RBUF_BOUNCE_BYTES, "each of them fits into a buffer");
+static_assert(RBUF_INLINE_ENOUGH <= sizeof(struct rbuf_bounce), "each of them fits into a buffer");
 
-int rbuf_bounces_open(struct rbuf_bounces *bounces, const struct rbuf_region *region)
+void rbuf_bounces_open(struct rbuf_bounces *bounces, const struct rbuf_region *region)
 {
-    const size_t count = region->bytes / RBUF_BOUNCE_BYTES;
+    struct rbuf_bounce *all = region->base;
 
     SLIST_INIT(&bounces->free);
-    if (count == 0) {
-        return 0;
-    }
-    bounces->all = calloc(count, sizeof(*bounces->all));
-    if (bounces->all == NULL) {
-        return -ENOMEM;
-    }
     bounces->lkey = region->lkey;
-    for (size_t i = 0; i < count; i++) {
-        struct rbuf_bounce *bounce = &bounces->all[i];
-
-        bounce->data = (unsigned char *) region->base + i * RBUF_BOUNCE_BYTES;
-        SLIST_INSERT_HEAD(&bounces->free, bounce, link);
+    for (size_t i = 0; i < region->bytes / sizeof(*all); i++) {
+        rbuf_bounce_give(bounces, &all[i]);
     }
-    return 0;
-}
-
-void rbuf_bounces_close(struct rbuf_bounces *bounces)
-{
-    free(bounces->all);
 }
 
 struct rbuf_bounce *rbuf_bounce_take(struct rbuf_bounces *bounces)

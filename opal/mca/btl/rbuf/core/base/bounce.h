@@ -18,7 +18,6 @@
 
 #include "core/base/arena.h"
 #include "core/base/wire.h"
-#include "core/base/work.h"
 
 #define RBUF_BOUNCE_BYTES 256u /* of a buffer */
 
@@ -26,20 +25,21 @@
 #define RBUF_INLINE_ENOUGH                                                                         \
     ((uint32_t) (sizeof(struct rbuf_message_header) + sizeof(struct rbuf_offer)))
 
+/* A buffer; while it is free it holds its place in the list of those. */
 struct rbuf_bounce {
-    unsigned char *data;
-    SLIST_ENTRY(rbuf_bounce) link;
+    union {
+        unsigned char data[RBUF_BOUNCE_BYTES];
+        SLIST_ENTRY(rbuf_bounce) link;
+    };
 };
 
 struct rbuf_bounces {
-    struct rbuf_bounce *all; /* NULL: there are none */
     uint32_t lkey;
     SLIST_HEAD(, rbuf_bounce) free;
 };
 
-/* Makes buffers of `region`, of which there may be nothing. 0 or -ENOMEM. */
-int rbuf_bounces_open(struct rbuf_bounces *bounces, const struct rbuf_region *region);
-void rbuf_bounces_close(struct rbuf_bounces *bounces);
+/* Makes buffers of `region`, which may be empty. */
+void rbuf_bounces_open(struct rbuf_bounces *bounces, const struct rbuf_region *region);
 
 /* NULL: none is free. */
 struct rbuf_bounce *rbuf_bounce_take(struct rbuf_bounces *bounces);

@@ -42,11 +42,10 @@ struct pair {
     uint64_t words;
 };
 
-/* Where the bytes come from and where they go to, if they are copied. */
+/* Where the bytes come from and where they go to; NULL: they are not copied. */
 struct run {
     const unsigned char *from;
     unsigned char *to;
-    const unsigned char *key;
 };
 
 /*
@@ -65,6 +64,12 @@ INLINE uint64_t load_word(const unsigned char *from)
 
     memcpy(&word, from, sizeof(word));
     return word;
+}
+
+/* The key of what stands `at` bytes behind the beginning of a segment. */
+INLINE const unsigned char *key_at(size_t at)
+{
+    return (const unsigned char *) segment_key + at;
 }
 
 INLINE void add_word(struct pair *pair, uint64_t word, uint64_t key)
@@ -109,10 +114,10 @@ INLINE void words_portable(struct pair *pair, struct run run, size_t at, size_t 
         if (copying) {
             memcpy(run.to + at, &word, sizeof(word));
         }
-        add_word(pair, word, load_word(run.key + at));
+        add_word(pair, word, load_word(key_at(at)));
     }
     if (at < bytes) {
-        add_word(pair, take_tail(run, at, bytes - at, copying), load_word(run.key + at));
+        add_word(pair, take_tail(run, at, bytes - at, copying), load_word(key_at(at)));
     }
 }
 
@@ -144,11 +149,10 @@ INLINE void add_lanes16(struct pair *pair, const struct lanes16 *lanes)
     pair->words ^= sum;
 }
 
-/* 16 bytes at a time. Returns the bytes done. */
-INLINE size_t vectors_sse2(struct pair *pair, struct run run, size_t at, size_t bytes, bool copying)
+/* 16 bytes at a time from `at` on, a multiple of 16. Returns the bytes done. */
+INLINE size_t vectors_sse2(struct lanes16 *lanes, struct run run, size_t at, size_t bytes,
+                           bool copying)
 {
-    struct lanes16 lanes = {_mm_setzero_si128(), _mm_setzero_si128()};
-
     for (; bytes - at >= 16; at += 16) {
         __m128i vector = _mm_loadu_si128((const __m128i *) (run.from + at));
 
@@ -156,23 +160,11 @@ INLINE size_t vectors_sse2(struct pair *pair, struct run run, size_t at, size_t 
         if (copying) {
             _mm_storeu_si128((__m128i *) (run.to + at), vector);
         }
-        add_vector16(&lanes, vector, _mm_loadu_si128((const __m128i *) (run.key + at)));
+        add_vector16(lanes, vector, _mm_load_si128((const __m128i *) key_at(at)));
     }
-    add_lanes16(pair, &lanes);
     return at;
 }
-#else
-INLINE size_t vectors_sse2(struct pair *pair, struct run run, size_t at, size_t bytes, bool copying)
-{
-    (void) pair;
-    (void) run;
-    (void) bytes;
-    (void) copying;
-    return at;
-}
-#endif
 
-#if defined(__x86_64__)
 #define AVX2 __attribute__((target("avx2")))
 
 /* The same of lanes that are twice as many. */
@@ -189,15 +181,12 @@ AVX2 INLINE void add_vector32(struct lanes32 *lanes, __m256i vector, const unsig
     lanes->words = _mm256_xor_si256(lanes->words, vector);
 }
 
-AVX2 INLINE void add_lanes32(struct pair *pair, const struct lanes32 *lanes)
+AVX2 INLINE struct lanes16 halves_of(const struct lanes32 *lanes)
 {
-    const struct lanes16 halves = {
-        .products = _mm_add_epi64(_mm256_castsi256_si128(lanes->products),
-                                  _mm256_extracti128_si256(lanes->products, 1)),
-        .words = _mm_xor_si128(_mm256_castsi256_si128(lanes->words),
-                               _mm256_extracti128_si256(lanes->words, 1))};
-
-    add_lanes16(pair, &halves);
+    return (struct lanes16){.products = _mm_add_epi64(_mm256_castsi256_si128(lanes->products),
+                                                      _mm256_extracti128_si256(lanes->products, 1)),
+                            .words = _mm_xor_si128(_mm256_castsi256_si128(lanes->words),
+                                                   _mm256_extracti128_si256(lanes->words, 1))};
 }
 
 /* 128 bytes a turn, all loads before the stores. Returns the bytes done. */
@@ -221,10 +210,10 @@ AVX2 INLINE size_t turns_avx2(struct lanes32 *lanes, struct run run, size_t byte
             _mm256_storeu_si256(sink + 2, c);
             _mm256_storeu_si256(sink + 3, d);
         }
-        add_vector32(&lanes[0], a, run.key + at);
-        add_vector32(&lanes[1], b, run.key + at + 32);
-        add_vector32(&lanes[0], c, run.key + at + 64);
-        add_vector32(&lanes[1], d, run.key + at + 96);
+        add_vector32(&lanes[0], a, key_at(at));
+        add_vector32(&lanes[1], b, key_at(at + 32));
+        add_vector32(&lanes[0], c, key_at(at + 64));
+        add_vector32(&lanes[1], d, key_at(at + 96));
     }
     return at;
 }
@@ -232,6 +221,7 @@ AVX2 INLINE size_t turns_avx2(struct lanes32 *lanes, struct run run, size_t byte
 AVX2 INLINE void run_avx2(struct pair *pair, struct run run, size_t bytes, bool copying)
 {
     struct lanes32 lanes[2] = {0};
+    struct lanes16 halves;
     size_t at = turns_avx2(lanes, run, bytes, copying);
 
     for (; bytes - at >= 32; at += 32) {
@@ -241,12 +231,13 @@ AVX2 INLINE void run_avx2(struct pair *pair, struct run run, size_t bytes, bool 
         if (copying) {
             _mm256_storeu_si256((__m256i *) (run.to + at), vector);
         }
-        add_vector32(&lanes[0], vector, run.key + at);
+        add_vector32(&lanes[0], vector, key_at(at));
     }
     lanes[0].products = _mm256_add_epi64(lanes[0].products, lanes[1].products);
     lanes[0].words = _mm256_xor_si256(lanes[0].words, lanes[1].words);
-    add_lanes32(pair, &lanes[0]);
-    at = vectors_sse2(pair, run, at, bytes, copying);
+    halves = halves_of(&lanes[0]);
+    at = vectors_sse2(&halves, run, at, bytes, copying);
+    add_lanes16(pair, &halves);
     words_portable(pair, run, at, bytes, copying);
 }
 
@@ -255,28 +246,12 @@ AVX2 static struct pair large_avx2(const struct run *run, size_t bytes)
 {
     struct pair pair = {0};
 
-    run_avx2(&pair, *run, bytes, false);
+    if (run->to != NULL) {
+        run_avx2(&pair, *run, bytes, true);
+    } else {
+        run_avx2(&pair, *run, bytes, false);
+    }
     return pair;
-}
-
-AVX2 static struct pair large_avx2_copied(const struct run *run, size_t bytes)
-{
-    struct pair pair = {0};
-
-    run_avx2(&pair, *run, bytes, true);
-    return pair;
-}
-#else
-static struct pair large_avx2(const struct run *run, size_t bytes)
-{
-    (void) run;
-    (void) bytes;
-    return (struct pair){0};
-}
-
-static struct pair large_avx2_copied(const struct run *run, size_t bytes)
-{
-    return large_avx2(run, bytes);
 }
 #endif
 
@@ -286,16 +261,23 @@ INLINE void add_run(enum rbuf_checksum_path path, struct pair *pair, struct run 
 {
     size_t at = 0;
 
+#if defined(__x86_64__)
     if (path == RBUF_CHECKSUM_AVX2 && bytes >= LARGE_BYTES) {
-        const struct pair more = copying ? large_avx2_copied(&run, bytes) : large_avx2(&run, bytes);
+        const struct pair more = large_avx2(&run, bytes);
 
         pair->products += more.products;
         pair->words ^= more.words;
         return;
     }
     if (path != RBUF_CHECKSUM_PORTABLE) {
-        at = vectors_sse2(pair, run, at, bytes, copying);
+        struct lanes16 lanes = {_mm_setzero_si128(), _mm_setzero_si128()};
+
+        at = vectors_sse2(&lanes, run, at, bytes, copying);
+        add_lanes16(pair, &lanes);
     }
+#else
+    (void) path;
+#endif
     words_portable(pair, run, at, bytes, copying);
 }
 
@@ -315,13 +297,12 @@ INLINE uint64_t horner(uint64_t value, uint64_t next)
     return sum == PRIME ? 0 : sum;
 }
 
-/* A segment is complete. */
-static void end_segment(struct rbuf_checksum_state *state)
+/* The polynomial of the segments that are complete, with one more. */
+INLINE uint64_t add_segment(uint64_t segments, const struct pair *pair)
 {
-    wide sum = times(segment_factor, state->products) + times(segment_factor + 2, state->words);
+    wide sum = times(segment_factor, pair->products) + times(segment_factor + 2, pair->words);
 
-    state->segments = horner(state->segments, (uint64_t) (sum >> 68));
-    state->products = state->words = 0;
+    return horner(segments, (uint64_t) (sum >> 68));
 }
 
 /* The highest 40 bits of a sum of 128; `segments` is 0 where none is complete. */
@@ -336,59 +317,23 @@ INLINE uint64_t end(const struct pair *pair, uint64_t segments, uint64_t bytes)
     return high >> (64 - RBUF_CHECKSUM_BITS);
 }
 
-/* Adds any number of bytes; where they are not the last, a multiple of 8. */
-INLINE void add(enum rbuf_checksum_path path, struct rbuf_checksum_state *state, void *to,
-                const void *from, size_t bytes, bool copying)
-{
-    struct run run = {.from = from, .to = to};
-
-    while (bytes > 0) {
-        const size_t begin = state->bytes % SEGMENT_BYTES;
-        const size_t now = bytes < SEGMENT_BYTES - begin ? bytes : SEGMENT_BYTES - begin;
-        struct pair pair = {.products = state->products, .words = state->words};
-
-        run.key = (const unsigned char *) segment_key + begin;
-        add_run(path, &pair, run, now, copying);
-        state->products = pair.products;
-        state->words = pair.words;
-        state->bytes += now;
-        if (begin + now == SEGMENT_BYTES) {
-            end_segment(state);
-        }
-        run.from += now;
-        run.to = copying ? run.to + now : NULL;
-        bytes -= now;
-    }
-}
-
-void rbuf_checksum_begin(struct rbuf_checksum_state *state)
-{
-    *state = (struct rbuf_checksum_state){0};
-}
-
-uint64_t rbuf_checksum_end(const struct rbuf_checksum_state *state)
-{
-    const struct pair pair = {.products = state->products, .words = state->words};
-
-    return end(&pair, state->segments, state->bytes);
-}
-
-/* In one. What fits in a segment needs neither a state nor a polynomial. */
 INLINE uint64_t whole(enum rbuf_checksum_path path, void *to, const void *from, size_t bytes,
                       bool copying)
 {
-    if (bytes < SEGMENT_BYTES) {
-        const struct run run = {.from = from, .to = to, .key = (const unsigned char *) segment_key};
-        struct pair pair = {0};
+    struct run run = {.from = from, .to = to};
+    struct pair pair = {0};
+    uint64_t segments = 0;
+    size_t left = bytes;
 
-        add_run(path, &pair, run, bytes, copying);
-        return end(&pair, 0, bytes);
-    } else {
-        struct rbuf_checksum_state state = {0};
-
-        add(path, &state, to, from, bytes, copying);
-        return rbuf_checksum_end(&state);
+    for (; left >= SEGMENT_BYTES; left -= SEGMENT_BYTES) {
+        add_run(path, &pair, run, SEGMENT_BYTES, copying);
+        segments = add_segment(segments, &pair);
+        pair = (struct pair){0};
+        run.from += SEGMENT_BYTES;
+        run.to = copying ? run.to + SEGMENT_BYTES : NULL;
     }
+    add_run(path, &pair, run, left, copying);
+    return end(&pair, segments, bytes);
 }
 
 #if defined(__x86_64__)
@@ -396,7 +341,7 @@ INLINE uint64_t whole(enum rbuf_checksum_path path, void *to, const void *from, 
  */
 INLINE uint64_t short_sse2(unsigned char *to, const unsigned char *from, size_t bytes, bool copying)
 {
-    const unsigned char *key = (const unsigned char *) segment_key;
+    const struct run run = {.from = from, .to = to};
     const size_t whole = bytes / 16 * 16;
     struct lanes16 lanes = {_mm_setzero_si128(), _mm_setzero_si128()};
     struct pair pair = {0};
@@ -408,17 +353,9 @@ INLINE uint64_t short_sse2(unsigned char *to, const unsigned char *from, size_t 
         if (copying) {
             _mm_storel_epi64((__m128i *) (to + whole), vector);
         }
-        add_vector16(&lanes, vector, _mm_loadl_epi64((const __m128i *) (key + whole)));
+        add_vector16(&lanes, vector, _mm_loadl_epi64((const __m128i *) key_at(whole)));
     }
-    for (size_t at = 0; at < whole; at += 16) {
-        __m128i vector = _mm_loadu_si128((const __m128i *) (from + at));
-
-        __asm__("" : "+x"(vector));
-        if (copying) {
-            _mm_storeu_si128((__m128i *) (to + at), vector);
-        }
-        add_vector16(&lanes, vector, _mm_load_si128((const __m128i *) (key + at)));
-    }
+    (void) vectors_sse2(&lanes, run, 0, whole, copying);
     add_lanes16(&pair, &lanes);
     return end(&pair, 0, bytes);
 }
@@ -467,19 +404,6 @@ uint64_t rbuf_checksum(const void *data, size_t bytes)
 uint64_t rbuf_copy_checksum(void *to, const void *from, size_t bytes)
 {
     return choose(to, from, bytes, true);
-}
-
-void rbuf_checksum_add(struct rbuf_checksum_state *state, const void *data, size_t bytes)
-{
-#if defined(__x86_64__)
-    if (bytes >= LARGE_BYTES && __builtin_cpu_supports("avx2")) {
-        add(RBUF_CHECKSUM_AVX2, state, NULL, data, bytes, false);
-    } else {
-        add(RBUF_CHECKSUM_SSE2, state, NULL, data, bytes, false);
-    }
-#else
-    add(RBUF_CHECKSUM_PORTABLE, state, NULL, data, bytes, false);
-#endif
 }
 
 bool rbuf_checksum_has(enum rbuf_checksum_path path)

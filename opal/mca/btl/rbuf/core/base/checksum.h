@@ -71,22 +71,6 @@ uint64_t rbuf_checksum(const void *data, size_t bytes);
  * since an adapter may be writing it. */
 uint64_t rbuf_copy_checksum(void *to, const void *from, size_t bytes);
 
-/* A checksum in pieces; the caller owns it and nothing has to be freed. */
-struct rbuf_checksum_state {
-    uint64_t products; /* of the segment of 4 KB that is not complete: sum of products */
-    uint64_t words;    /* and exclusive or of words */
-    uint64_t segments; /* of those that are complete: a polynomial */
-    uint64_t bytes;    /* so far */
-};
-
-void rbuf_checksum_begin(struct rbuf_checksum_state *state);
-
-/* Adds `bytes` at `data`: a multiple of 8, but for the last time before rbuf_checksum_end(). */
-void rbuf_checksum_add(struct rbuf_checksum_state *state, const void *data, size_t bytes);
-
-/* Returns what rbuf_checksum() returns for all that was added, in one. */
-uint64_t rbuf_checksum_end(const struct rbuf_checksum_state *state);
-
 /* A checksum of what stands in memory for its `use`-th use: those of equal bytes differ from one
  * use to the next, and come again only after 2^40. */
 static inline uint64_t rbuf_checksum_of_use(uint64_t checksum, uint64_t use)

@@ -39,29 +39,23 @@ copy_turns(unsigned char *to, const unsigned char *from, size_t bytes)
     return done;
 }
 
-static size_t copy_baseline(unsigned char *to, const unsigned char *from, size_t bytes)
-{
-    return copy_turns(to, from, bytes);
-}
-
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) static size_t copy_avx2(unsigned char *to,
                                                         const unsigned char *from, size_t bytes)
 {
     return copy_turns(to, from, bytes);
 }
+#endif
 
 static size_t copy_large(unsigned char *to, const unsigned char *from, size_t bytes)
 {
-    return __builtin_cpu_supports("avx2") ? copy_avx2(to, from, bytes)
-                                          : copy_baseline(to, from, bytes);
-}
-#else
-static size_t copy_large(unsigned char *to, const unsigned char *from, size_t bytes)
-{
-    return copy_baseline(to, from, bytes);
-}
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        return copy_avx2(to, from, bytes);
+    }
 #endif
+    return copy_turns(to, from, bytes);
+}
 
 void rbuf_copy(void *to, const void *from, size_t bytes)
 {

@@ -6,11 +6,6 @@
 
 #define ROUND_HALF (1u << 15)
 
-static bool grows(const struct rbuf_schedule *schedule)
-{
-    return schedule->growth > RBUF_GROWTH_ONE;
-}
-
 /* Sizes are 48.16 fixed point, blocks. */
 static uint64_t first_size(const struct rbuf_schedule *schedule, enum rbuf_cut cut)
 {
@@ -70,7 +65,7 @@ static void shape(const struct rbuf_schedule *schedule, enum rbuf_cut cut, uint6
     const uint64_t left = length - chunk->offset;
     uint64_t bytes;
 
-    if (cut == RBUF_CUT_GET && grows(schedule)) {
+    if (cut == RBUF_CUT_GET && schedule->growth > RBUF_GROWTH_ONE) {
         bytes = get_bytes(schedule, left);
     } else {
         bytes = put_bytes(schedule, left, chunk->next_size);

@@ -27,14 +27,15 @@ void rbuf_events_close(struct rbuf_events *events)
     *events = (struct rbuf_events){0};
 }
 
-/* Moves the events to a ring twice as large, the oldest first. */
-static bool grow(struct rbuf_events *events)
+/* Moves the events to a ring twice as large, the oldest first. Long before the one that there is is
+ * full: an event that has no place would be an end that nobody hears of. */
+bool rbuf_events_make_room(struct rbuf_events *events)
 {
-    uint32_t count = events->tail - events->head;
+    uint32_t count = rbuf_events_count(events);
     struct rbuf_event *ring = malloc(2 * (size_t) events->size * sizeof(*ring));
 
     if (ring == NULL) {
-        return false;
+        return count < events->size;
     }
     for (uint32_t i = 0; i < count; i++) {
         ring[i] = events->ring[(events->head + i) & (events->size - 1)];
@@ -42,12 +43,6 @@ static bool grow(struct rbuf_events *events)
     free(events->ring);
     *events = (struct rbuf_events){.ring = ring, .tail = count, .size = 2 * events->size};
     return true;
-}
-
-/* Long before it is full: an event that has no place would be an end that nobody hears of. */
-bool rbuf_events_make_room(struct rbuf_events *events)
-{
-    return grow(events) || events->tail - events->head < events->size;
 }
 
 bool rbuf_events_push(struct rbuf_events *events, const struct rbuf_event *event)

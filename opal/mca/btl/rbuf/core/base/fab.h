@@ -26,6 +26,27 @@
 #define RBUF_FAB_PIECES 5u  /* of a gather list, most */
 #define RBUF_FAB_LIST   32u /* requests of one doorbell, most */
 
+struct rbuf_fab_queue;
+struct rbuf_peer;
+
+/*
+ * Work: what a signalled request points back to. Every request that core posts carries a pointer to
+ * one as its work-request id; the completion brings it back, and rbuf_core_completed() calls what
+ * its owner has for that. The object that embeds the work must live until that completion.
+ *
+ * Owner: core sets `completed` and `peer`; the fabric sets `queue` and `producer_index` at each
+ * post (send_queue.h).
+ */
+struct rbuf_work {
+    /* The request is done; `status` is 0 or a negative errno: then its peer has failed before.
+     * NULL: a marker, which retires unsignalled requests of a queue pair, and means nothing else.
+     */
+    void (*completed)(struct rbuf_work *work, int status);
+    struct rbuf_peer *peer;       /* that it was for; NULL: a marker */
+    struct rbuf_fab_queue *queue; /* where it was posted */
+    uint32_t producer_index;      /* of the queue, just after this post */
+};
+
 enum rbuf_fab_status { RBUF_FAB_OK, RBUF_FAB_AGAIN, RBUF_FAB_DEAD };
 
 /* One element of a gather list. */
@@ -42,8 +63,6 @@ enum rbuf_fab_verb {
     RBUF_FAB_FETCH_ADD,   /* on the 8-byte aligned word at `remote`, whose old value lands here */
     RBUF_FAB_COMPARE_SWAP /* likewise: replaced by `operand` if it equals `compare` */
 };
-
-struct rbuf_work;
 
 /* One request of a list. */
 struct rbuf_fab_rma {

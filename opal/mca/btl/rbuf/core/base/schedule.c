@@ -91,46 +91,33 @@ static uint64_t steady_chunks(const struct rbuf_schedule *schedule, const struct
     return left_blocks / size - 1;
 }
 
-/* Adds the chunk and all behind it to the extent. */
-static void measure_from(const struct rbuf_schedule *schedule, uint64_t length,
-                         struct rbuf_chunk *chunk, struct rbuf_extent *extent)
+void rbuf_schedule_measure(const struct rbuf_schedule *schedule, uint64_t length,
+                           struct rbuf_extent *extent)
 {
-    uint32_t payload = rbuf_block_payload(schedule);
+    const uint32_t payload = rbuf_block_payload(schedule);
+    struct rbuf_chunk chunk;
 
+    *extent = (struct rbuf_extent){.blocks = (length - 1) / payload + 1};
+    rbuf_schedule_first(schedule, length, &chunk);
     do {
-        uint64_t left = extent->blocks - chunk->first_block - chunk->blocks;
-        uint64_t steady = steady_chunks(schedule, chunk, left);
+        uint64_t left = extent->blocks - chunk.first_block - chunk.blocks;
+        uint64_t steady = steady_chunks(schedule, &chunk, left);
 
-        if (chunk->blocks > extent->largest_blocks) {
-            extent->largest_blocks = chunk->blocks;
+        if (chunk.blocks > extent->largest_blocks) {
+            extent->largest_blocks = chunk.blocks;
         }
         extent->chunks++;
         if (steady > 0) { /* walking them one by one could take for ever */
-            uint32_t size = (uint32_t) ((chunk->next_size + ROUND_HALF) >> 16);
+            uint32_t size = (uint32_t) ((chunk.next_size + ROUND_HALF) >> 16);
 
             extent->chunks += steady;
-            chunk->offset += steady * size * payload;
-            chunk->first_block += steady * size;
+            chunk.offset += steady * size * payload;
+            chunk.first_block += steady * size;
             if (size > extent->largest_blocks) {
                 extent->largest_blocks = size;
             }
         }
-    } while (rbuf_schedule_next(schedule, length, chunk));
-}
-
-static uint64_t blocks_of(const struct rbuf_schedule *schedule, uint64_t length)
-{
-    return (length - 1) / rbuf_block_payload(schedule) + 1;
-}
-
-void rbuf_schedule_measure(const struct rbuf_schedule *schedule, uint64_t length,
-                           struct rbuf_extent *extent)
-{
-    struct rbuf_chunk chunk;
-
-    *extent = (struct rbuf_extent){.blocks = blocks_of(schedule, length)};
-    rbuf_schedule_first(schedule, length, &chunk);
-    measure_from(schedule, length, &chunk, extent);
+    } while (rbuf_schedule_next(schedule, length, &chunk));
 }
 
 uint32_t rbuf_schedule_prefix(const struct rbuf_schedule *schedule, uint32_t blocks, uint32_t *next)

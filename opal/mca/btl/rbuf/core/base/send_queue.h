@@ -27,7 +27,6 @@
 #include <stdint.h>
 
 #include "core/base/fab.h"
-#include "core/base/work.h"
 
 /* Room for signalled requests in the completion queue that the queue pairs of a port share. */
 struct rbuf_fab_port {

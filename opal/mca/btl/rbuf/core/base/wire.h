@@ -54,11 +54,12 @@ enum rbuf_message_kind {
     RBUF_MESSAGE_RTS,      /* one that announces a message */
     RBUF_MESSAGE_FRAGMENT, /* one whose payload is early data: a struct rbuf_fragment before it */
     RBUF_MESSAGE_ANSWER,   /* one of Open MPI that lets data move, or says that they have */
-    RBUF_MESSAGE_RTR,      /* an offer that replaces a deferred one */
-    RBUF_MESSAGE_EARLY,    /* the sequence number of a put's early data; 0: it has none */
-    RBUF_MESSAGE_LEASE,    /* a struct rbuf_ring_offer or rbuf_early_window, as `tag` says */
-    RBUF_MESSAGE_RECALL,   /* give it back; enum rbuf_lease in `tag` */
-    RBUF_MESSAGE_RETURN,   /* nothing comes by it any more; likewise */
+    RBUF_MESSAGE_LAST_USERS = RBUF_MESSAGE_ANSWER, /* those behind are core's own */
+    RBUF_MESSAGE_RTR,                              /* an offer that replaces a deferred one */
+    RBUF_MESSAGE_EARLY,  /* the sequence number of a put's early data; 0: it has none */
+    RBUF_MESSAGE_LEASE,  /* a struct rbuf_ring_offer or rbuf_early_window, as `tag` says */
+    RBUF_MESSAGE_RECALL, /* give it back; enum rbuf_lease in `tag` */
+    RBUF_MESSAGE_RETURN, /* nothing comes by it any more; likewise */
     RBUF_MESSAGE_KINDS
 };
 

@@ -25,16 +25,7 @@ struct own_message {
 
 static bool is_users(const struct rbuf_am *am)
 {
-    switch ((enum rbuf_message_kind) am->kind) {
-    case RBUF_MESSAGE_USER:
-    case RBUF_MESSAGE_LONG:
-    case RBUF_MESSAGE_RTS:
-    case RBUF_MESSAGE_FRAGMENT:
-    case RBUF_MESSAGE_ANSWER:
-        return true;
-    default:
-        return false;
-    }
+    return am->kind <= RBUF_MESSAGE_LAST_USERS;
 }
 
 /* Its completion says that the slots of a ring may be used for something else. */
@@ -69,9 +60,26 @@ static bool bounce(struct rbuf_peer *peer, struct rbuf_am *am, struct rbuf_fab_p
 static void unbounce(struct rbuf_am *am)
 {
     if (own(am)->bounce != NULL) {
-        rbuf_bounce_give(&am->peer->core->bounces, own(am)->bounce);
+        rbuf_bounce_give(&am->work.peer->core->bounces, own(am)->bounce);
         own(am)->bounce = NULL;
     }
+}
+
+/* True if the message was posted over send/receive, as the status says: then it is counted. */
+static bool posted(struct rbuf_peer *peer, const struct rbuf_am *am, bool inlined,
+                   enum rbuf_fab_status status)
+{
+    if (!rbuf_peer_posted(peer, status)) {
+        return false;
+    }
+    rbuf_credit_use(peer, (enum rbuf_flow) am->channel, 1);
+    if (am->channel == RBUF_CONTROL) { /* what the other one says is not believed */
+        peer->eager.sequence_out++;
+        rbuf_credit_advertised(peer);
+    }
+    peer->core->stats.sends[inlined]++;
+    peer->core->stats.send_bytes += am->bytes;
+    return true;
 }
 
 /* Sends over send/receive if there is a credit and room. A dead queue pair fails the peer. */
@@ -82,7 +90,6 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     bool inlined = piece.bytes <= rbuf_fab_inline_max(queue);
     bool silent = inlined && !returns_ring(am);
     bool bounced = !inlined && !is_users(am); /* other memory is not registered */
-    enum rbuf_fab_status status;
 
     if (!rbuf_credit_available(peer, (enum rbuf_flow) am->channel)) {
         return false;
@@ -91,26 +98,18 @@ static bool post_send(struct rbuf_peer *peer, struct rbuf_am *am)
     if (bounced && !bounce(peer, am, &piece)) {
         return false;
     }
-    status = rbuf_fab_send(queue, &piece, 1, inlined, silent ? NULL : &am->work);
-    if (status != RBUF_FAB_OK && bounced) {
-        unbounce(am);
-    }
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    if (status != RBUF_FAB_OK) {
+    if (!posted(peer, am, inlined,
+                rbuf_fab_send(queue, &piece, 1, inlined, silent ? NULL : &am->work))) {
+        if (bounced) {
+            unbounce(am);
+        }
         return false;
     }
-    peer->credit[am->channel].sent++;
-    if (am->channel == RBUF_CONTROL) { /* what the other one says is not believed */
-        peer->sequence_out++;
-        rbuf_credit_advertised(&peer->counts);
-        peer->core->stats.ring_full += rbuf_ring_out_takes(&peer->ring_out, am->bytes);
+    if (am->channel == RBUF_CONTROL) {
+        peer->core->stats.ring_full += rbuf_ring_out_takes(&peer->eager.ring_out, am->bytes);
     }
     am->state = silent ? RBUF_AM_IDLE : RBUF_AM_POSTED;
     peer->in_flight += !silent;
-    peer->core->stats.sends[inlined]++;
-    peer->core->stats.send_bytes += am->bytes;
     return true;
 }
 
@@ -135,14 +134,19 @@ static void finish(struct rbuf_am *am, int status)
 {
     am->state = RBUF_AM_IDLE;
     if (is_users(am)) {
-        rbuf_core_raise(am->peer->core, RBUF_EVENT_SENT, am->peer, am, status);
+        rbuf_core_raise(am->work.peer->core, RBUF_EVENT_SENT, am->work.peer, am, status);
         return;
     }
     if (returns_ring(am) && status == 0) {
-        rbuf_ring_out_handed_back(am->peer);
+        rbuf_ring_out_handed_back(am->work.peer);
     }
     unbounce(am);
     free(own(am));
+}
+
+static void sent(struct rbuf_work *work, int status)
+{
+    finish((struct rbuf_am *) (void *) ((char *) work - offsetof(struct rbuf_am, work)), status);
 }
 
 /* True of what lets data move, which does not wait behind what asks for that. An EARLY of the bulk
@@ -157,8 +161,8 @@ static bool goes_ahead(const struct rbuf_am *am)
 /* The first that what goes ahead may overtake; NULL: none. */
 static struct rbuf_am *first_to_overtake(const struct rbuf_peer *peer)
 {
-    return peer->behind_rts != NULL ? TAILQ_NEXT(peer->behind_rts, link)
-                                    : TAILQ_FIRST(&peer->queued[RBUF_CONTROL]);
+    return peer->eager.behind_rts != NULL ? TAILQ_NEXT(peer->eager.behind_rts, link)
+                                          : TAILQ_FIRST(&peer->eager.queued[RBUF_CONTROL]);
 }
 
 /* The queued RTS of the early data that an EARLY of the control channel names: without it the peer
@@ -197,22 +201,22 @@ static struct rbuf_am *first_behind(const struct rbuf_peer *peer, const struct r
 static inline __attribute__((always_inline)) enum rbuf_am_state
 enqueue_before(struct rbuf_peer *peer, struct rbuf_am *am, struct rbuf_am *behind)
 {
-    am->peer = peer;
-    am->work.kind = RBUF_WORK_SEND;
+    am->work.peer = peer;
+    am->work.completed = sent;
     if (peer->state == RBUF_PEER_FAILED) {
         am->state = RBUF_AM_QUEUED;
         finish(am, -ECONNRESET);
         return RBUF_AM_QUEUED;
     }
-    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->queued[am->channel]) == behind &&
-        post(peer, am)) {
+    if (peer->state == RBUF_PEER_CONNECTED &&
+        TAILQ_FIRST(&peer->eager.queued[am->channel]) == behind && post(peer, am)) {
         return am->state;
     }
     am->state = RBUF_AM_QUEUED;
     if (behind != NULL) {
         TAILQ_INSERT_BEFORE(behind, am, link);
     } else {
-        TAILQ_INSERT_TAIL(&peer->queued[am->channel], am, link);
+        TAILQ_INSERT_TAIL(&peer->eager.queued[am->channel], am, link);
     }
     peer->core->queued++;
     peer->core->stats.messages_queued++;
@@ -229,16 +233,16 @@ static enum rbuf_am_state enqueue(struct rbuf_peer *peer, struct rbuf_am *am)
     if (rts == NULL || peer->state == RBUF_PEER_FAILED) {
         return enqueue_before(peer, am, first_behind(peer, am));
     }
-    peer->behind_rts = am;
+    peer->eager.behind_rts = am;
     return enqueue_before(peer, am, TAILQ_NEXT(rts, link));
 }
 
 static void dequeue(struct rbuf_peer *peer, struct rbuf_am *am)
 {
-    TAILQ_REMOVE(&peer->queued[am->channel], am, link);
+    TAILQ_REMOVE(&peer->eager.queued[am->channel], am, link);
     peer->core->queued--;
-    if (peer->behind_rts == am) {
-        peer->behind_rts = NULL;
+    if (peer->eager.behind_rts == am) {
+        peer->eager.behind_rts = NULL;
     }
 }
 
@@ -261,7 +265,7 @@ enum rbuf_am_state rbuf_am_send_as(struct rbuf_peer *peer, struct rbuf_am *am,
 /* True if a message for the channel need not queue behind others. */
 static bool may_go(const struct rbuf_peer *peer, enum rbuf_channel_id id)
 {
-    return peer->state == RBUF_PEER_CONNECTED && TAILQ_EMPTY(&peer->queued[id]);
+    return peer->state == RBUF_PEER_CONNECTED && TAILQ_EMPTY(&peer->eager.queued[id]);
 }
 
 bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t tag,
@@ -292,12 +296,10 @@ static bool gather_by_ring(struct rbuf_peer *peer, struct rbuf_am *am,
 
     if (place != NULL) {
         memcpy(place, am->header + 1, lead);
-        sent = rbuf_ring_out_gather(peer, RBUF_MESSAGE_USER, am->tag, am->bytes, am->argument, data,
-                                    &am->work);
+        sent = rbuf_ring_out_gather(peer, am->tag, am->bytes, am->argument, data, &am->work);
     } else if ((place = rbuf_ring_long_begin(peer, am->bytes)) != NULL) {
         memcpy(place, am->header + 1, lead);
-        sent = rbuf_ring_long_gather(peer, RBUF_MESSAGE_USER, am->tag, am->bytes, am->argument,
-                                     data, &am->work);
+        sent = rbuf_ring_long_gather(peer, am->tag, am->argument, data, &am->work);
     }
     return sent;
 }
@@ -307,33 +309,19 @@ static bool gather_by_send(struct rbuf_peer *peer, struct rbuf_am *am,
 {
     const struct rbuf_fab_piece pieces[] = {
         {am->header, HEADER_BYTES + am->bytes - data->bytes, am->lkey}, *data};
-    enum rbuf_fab_status status;
 
     if (!rbuf_credit_available(peer, (enum rbuf_flow) am->channel)) {
         return false;
     }
     rbuf_channel_fill(peer, am->header, am->kind, am->tag, am->argument);
-    status = rbuf_fab_send(peer->queue[am->channel], pieces, 2, false, &am->work);
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    if (status != RBUF_FAB_OK) {
-        return false;
-    }
-    peer->credit[am->channel].sent++;
-    peer->core->stats.sends[0]++;
-    peer->core->stats.send_bytes += am->bytes;
-    if (am->channel == RBUF_CONTROL) {
-        peer->sequence_out++;
-        rbuf_credit_advertised(&peer->counts);
-    }
-    return true;
+    return posted(peer, am, false,
+                  rbuf_fab_send(peer->queue[am->channel], pieces, 2, false, &am->work));
 }
 
 bool rbuf_am_gather(struct rbuf_peer *peer, struct rbuf_am *am, const struct rbuf_fab_piece *data)
 {
-    am->peer = peer;
-    am->work.kind = RBUF_WORK_SEND;
+    am->work.peer = peer;
+    am->work.completed = sent;
     am->kind = RBUF_MESSAGE_USER;
     if (!may_go(peer, RBUF_CONTROL)) {
         return false;
@@ -393,11 +381,6 @@ void rbuf_channel_send_own_by(struct rbuf_peer *peer, enum rbuf_channel_id chann
     send_own(peer, channel, kind, 0, argument, payload, bytes);
 }
 
-void rbuf_channel_sent(struct rbuf_am *am, int status)
-{
-    finish(am, status);
-}
-
 int rbuf_channel_progress(struct rbuf_peer *peer)
 {
     int done = rbuf_credit_write(peer);
@@ -405,7 +388,7 @@ int rbuf_channel_progress(struct rbuf_peer *peer)
     for (int id = 0; id < RBUF_CHANNELS && peer->state == RBUF_PEER_CONNECTED; id++) {
         struct rbuf_am *am;
 
-        while ((am = TAILQ_FIRST(&peer->queued[id])) != NULL && post(peer, am)) {
+        while ((am = TAILQ_FIRST(&peer->eager.queued[id])) != NULL && post(peer, am)) {
             dequeue(peer, am);
             if (am->state == RBUF_AM_IDLE) {
                 finish(am, 0);
@@ -416,10 +399,22 @@ int rbuf_channel_progress(struct rbuf_peer *peer)
     return done;
 }
 
+void rbuf_channel_open(struct rbuf_peer *peer)
+{
+    for (int id = 0; id < RBUF_CHANNELS; id++) {
+        TAILQ_INIT(&peer->eager.queued[id]);
+    }
+}
+
+bool rbuf_channel_empty(const struct rbuf_peer *peer)
+{
+    return TAILQ_EMPTY(&peer->eager.queued[RBUF_CONTROL]) &&
+           TAILQ_EMPTY(&peer->eager.queued[RBUF_BULK]);
+}
+
 bool rbuf_channel_idle(const struct rbuf_peer *peer)
 {
-    return TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) && TAILQ_EMPTY(&peer->queued[RBUF_BULK]) &&
-           !rbuf_credit_owed(peer);
+    return rbuf_channel_empty(peer) && !rbuf_credit_owed(peer);
 }
 
 void rbuf_channel_fail(struct rbuf_peer *peer, int status)
@@ -427,7 +422,7 @@ void rbuf_channel_fail(struct rbuf_peer *peer, int status)
     for (int id = 0; id < RBUF_CHANNELS; id++) {
         struct rbuf_am *am;
 
-        while ((am = TAILQ_FIRST(&peer->queued[id])) != NULL) {
+        while ((am = TAILQ_FIRST(&peer->eager.queued[id])) != NULL) {
             dequeue(peer, am);
             finish(am, status);
         }

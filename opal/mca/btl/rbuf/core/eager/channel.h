@@ -37,8 +37,7 @@ struct rbuf_am {
 
     uint8_t kind; /* core's, like everything below */
     enum rbuf_am_state state;
-    struct rbuf_peer *peer;
-    struct rbuf_work work;
+    struct rbuf_work work; /* its peer's, also before it is posted */
     TAILQ_ENTRY(rbuf_am) link;
 };
 
@@ -65,7 +64,7 @@ bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id channel, uint
  * returns false and nothing has happened. The lock is held from the one to the other. */
 static inline void *rbuf_am_begin(struct rbuf_peer *peer, uint32_t bytes)
 {
-    return TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) ? rbuf_ring_out_begin(peer, bytes) : NULL;
+    return TAILQ_EMPTY(&peer->eager.queued[RBUF_CONTROL]) ? rbuf_ring_out_begin(peer, bytes) : NULL;
 }
 
 static inline bool rbuf_am_end(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes,
@@ -74,28 +73,20 @@ static inline bool rbuf_am_end(struct rbuf_peer *peer, uint8_t tag, uint32_t byt
     return rbuf_ring_out_end_user(peer, tag, bytes, argument);
 }
 
-/* The same of a message that is longer than a slot; between the two rbuf_ring_long_write_part() may
- * send the first bytes of it. */
+/* The same of a message that is longer than a slot, which rbuf_ring_long_end() sends; between the
+ * two rbuf_ring_long_write_part() may send the first bytes of it. */
 static inline void *rbuf_am_begin_long(struct rbuf_peer *peer, uint32_t bytes)
 {
-    return TAILQ_EMPTY(&peer->queued[RBUF_CONTROL]) ? rbuf_ring_long_begin(peer, bytes) : NULL;
-}
-
-static inline bool rbuf_am_end_long(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes,
-                                    uint64_t argument)
-{
-    if (!rbuf_ring_long_end(peer, RBUF_MESSAGE_USER, tag, bytes, argument)) {
-        return false;
-    }
-    peer->core->stats.messages_sent++;
-    return true;
+    return TAILQ_EMPTY(&peer->eager.queued[RBUF_CONTROL]) ? rbuf_ring_long_begin(peer, bytes)
+                                                          : NULL;
 }
 
 /* For core's own files. */
 int rbuf_channel_progress(struct rbuf_peer *peer);
-bool rbuf_channel_idle(const struct rbuf_peer *peer);
+void rbuf_channel_open(struct rbuf_peer *peer);
+bool rbuf_channel_empty(const struct rbuf_peer *peer); /* no message waits */
+bool rbuf_channel_idle(const struct rbuf_peer *peer);  /* nor are credits owed */
 void rbuf_channel_fail(struct rbuf_peer *peer, int status);
-void rbuf_channel_sent(struct rbuf_am *am, int status);
 
 /* Sends a copy of `payload`, which has to fit into a request or a bounce buffer. `lease` is for the
  * kinds that have one. */
@@ -116,8 +107,8 @@ static inline void rbuf_channel_fill(const struct rbuf_peer *peer,
     header->peer = peer->their_index;
     header->kind = kind;
     header->tag = tag;
-    header->sequence = peer->sequence_out;
-    rbuf_credit_advertise(&peer->counts, header->credit);
+    header->sequence = peer->eager.sequence_out;
+    rbuf_credit_advertise(peer, header->credit);
 }
 
 #endif

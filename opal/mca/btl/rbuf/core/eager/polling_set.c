@@ -26,29 +26,23 @@
 
 int rbuf_polling_set_open(struct rbuf_core *core, uint32_t limit)
 {
-    struct rbuf_polling_set *set = &core->set;
+    struct rbuf_polling_set *set = &core->eager.set;
 
     *set = (struct rbuf_polling_set){.limit = limit,
                                      .period = limit * A_MEMBER > EPOCH ? limit * A_MEMBER : EPOCH};
-    TAILQ_INIT(&core->rings.waiting);
-    TAILQ_INIT(&core->rings.open);
-    SLIST_INIT(&core->rings.spare);
+    TAILQ_INIT(&core->eager.rings.waiting);
+    TAILQ_INIT(&core->eager.rings.open);
+    SLIST_INIT(&core->eager.rings.spare);
     limit += limit == 0; /* what is polled begins somewhere, also if it is nothing */
     set->watch = calloc(limit, sizeof(*set->watch));
     set->rings = calloc(limit, sizeof(*set->rings));
-    if (set->watch == NULL || set->rings == NULL) {
-        rbuf_polling_set_close(core);
-        return -ENOMEM;
-    }
-    return 0;
+    return set->watch != NULL && set->rings != NULL ? 0 : -ENOMEM;
 }
 
 void rbuf_polling_set_close(struct rbuf_core *core)
 {
-    free(core->set.watch);
-    free(core->set.rings);
-    core->set.watch = NULL;
-    core->set.rings = NULL;
+    free(core->eager.set.watch);
+    free(core->eager.set.rings);
 }
 
 /* ---- places ---- */
@@ -84,11 +78,11 @@ static void dissolve(struct rbuf_ring_in *ring)
     struct rbuf_core *core = ring->peer->core;
 
     rbuf_ring_memory_return(core, ring->memory);
-    ring->peer->ring_in = NULL;
+    ring->peer->eager.ring_in = NULL;
     ring->state = RBUF_RING_IN_FREE;
-    core->set.used--;
-    if (core->set.leaving == ring) {
-        core->set.leaving = NULL;
+    core->eager.set.used--;
+    if (core->eager.set.leaving == ring) {
+        core->eager.set.leaving = NULL;
     }
 }
 
@@ -112,7 +106,7 @@ static uint64_t first_use_of(const struct rbuf_ring_memory *memory, uint32_t slo
 static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
 {
     struct rbuf_core *core = peer->core;
-    struct rbuf_ring_in *ring = free_ring(&core->set);
+    struct rbuf_ring_in *ring = free_ring(&core->eager.set);
     const struct rbuf_ring_options *options = &core->options.ring;
     uint64_t first_use = first_use_of(memory, options->slots);
     struct rbuf_ring_offer offer = {.base = (uintptr_t) memory->base,
@@ -121,7 +115,7 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
                                     .slots = options->slots,
                                     .slot_bytes = options->slot_bytes,
                                     .longest = rbuf_ring_longest(options),
-                                    .proof = rbuf_arrival_proof(rbuf_peer_arrival(peer))};
+                                    .proof = rbuf_peer_proof(peer)};
 
     if (offer.proof == RBUF_PROOF_CHECKSUM) {
         rbuf_fill(memory->base, rbuf_ring_memory_bytes(options), core->fill);
@@ -134,17 +128,17 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
                                   .slots = options->slots,
                                   .slot_bytes = options->slot_bytes,
                                   .longest = offer.longest,
-                                  .recent = peer->recent,
-                                  .admitted = core->set.epoch,
+                                  .recent = peer->eager.recent,
+                                  .admitted = core->eager.set.epoch,
                                   .proof = (enum rbuf_proof) offer.proof,
                                   .use = first_use,
                                   .counted = first_use,
                                   .tail = first_use,
                                   .full = first_use + options->slots};
-    peer->ring_in = ring;
-    core->set.used++;
+    peer->eager.ring_in = ring;
+    core->eager.set.used++;
     put_in_place(
-        &core->set, core->set.count++,
+        &core->eager.set, core->eager.set.count++,
         (struct rbuf_watch){.word = (const _Atomic uint64_t *) (const void *) (memory->base +
                                                                                options->slot_bytes -
                                                                                sizeof(uint64_t)),
@@ -158,7 +152,7 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
 /* Messages that the peer has sent since the last epoch; those that found the ring full as well. */
 static uint64_t fresh(const struct rbuf_ring_in *ring)
 {
-    return rbuf_watch_use(ring->watch) - ring->counted + ring->beside;
+    return ring->use - ring->counted + ring->beside;
 }
 
 static uint64_t recent_of(const struct rbuf_ring_in *ring)
@@ -174,7 +168,7 @@ static bool is_settled(const struct rbuf_polling_set *set, const struct rbuf_rin
 
 static bool is_much_busier(const struct rbuf_peer *peer, uint64_t member)
 {
-    return peer->recent > MUCH_BUSIER * member + MARGIN;
+    return peer->eager.recent > MUCH_BUSIER * member + MARGIN;
 }
 
 static void recall(struct rbuf_ring_in *ring)
@@ -189,7 +183,7 @@ static void recall(struct rbuf_ring_in *ring)
 static void challenge(struct rbuf_peer *peer)
 {
     struct rbuf_core *core = peer->core;
-    struct rbuf_polling_set *set = &core->set;
+    struct rbuf_polling_set *set = &core->eager.set;
     struct rbuf_ring_in *victim = NULL;
 
     if (set->leaving != NULL || !is_much_busier(peer, set->victim)) {
@@ -213,17 +207,17 @@ static void challenge(struct rbuf_peer *peer)
 /* Counts a message over send/receive of who has no ring. */
 static void count(const struct rbuf_polling_set *set, struct rbuf_peer *peer)
 {
-    uint32_t epochs = set->epoch - peer->recent_epoch;
+    uint32_t epochs = set->epoch - peer->eager.recent_epoch;
 
-    peer->recent = (epochs < 32 ? peer->recent >> epochs : 0) + 1;
-    peer->recent_epoch = set->epoch;
+    peer->eager.recent = (epochs < 32 ? peer->eager.recent >> epochs : 0) + 1;
+    peer->eager.recent_epoch = set->epoch;
 }
 
 /* It had no memory for its side of a ring when it was invited last; since then it may have. */
 static bool may_decline(const struct rbuf_polling_set *set, const struct rbuf_peer *peer)
 {
-    return peer->ring_declines > 0 &&
-           set->epoch - peer->ring_declined_epoch < PATIENCE << (peer->ring_declines - 1);
+    return peer->eager.ring_declines > 0 && set->epoch - peer->eager.ring_declined_epoch <
+                                                PATIENCE << (peer->eager.ring_declines - 1);
 }
 
 /* True if a ring of ours takes a message of `bytes`; most fit one slot. */
@@ -235,19 +229,19 @@ static bool would_take(const struct rbuf_ring_options *options, uint32_t bytes)
 void rbuf_polling_set_received(struct rbuf_peer *peer, uint32_t bytes)
 {
     struct rbuf_core *core = peer->core;
-    struct rbuf_polling_set *set = &core->set;
+    struct rbuf_polling_set *set = &core->eager.set;
     struct rbuf_ring_memory *memory = NULL;
 
     if (set->limit == 0 || !would_take(&core->options.ring, bytes)) {
         return;
     }
     set->traffic++;
-    if (peer->ring_in != NULL) {
-        peer->ring_in->beside++;
+    if (peer->eager.ring_in != NULL) {
+        peer->eager.ring_in->beside++;
         return;
     }
     count(set, peer);
-    if (peer->recent < core->options.ring.threshold || peer->state != RBUF_PEER_CONNECTED ||
+    if (peer->eager.recent < core->options.ring.threshold || peer->state != RBUF_PEER_CONNECTED ||
         may_decline(set, peer) || (set->heir != NULL && set->heir != peer)) {
         return;
     }
@@ -257,7 +251,7 @@ void rbuf_polling_set_received(struct rbuf_peer *peer, uint32_t bytes)
     if (memory != NULL) {
         set->heir = NULL;
         admit(peer, memory);
-    } else if (set->used == set->limit || core->rings.supply == RBUF_RING_SUPPLY_ENDED) {
+    } else if (set->used == set->limit || core->eager.rings.supply == RBUF_RING_SUPPLY_ENDED) {
         challenge(peer);
     }
 }
@@ -267,27 +261,27 @@ void rbuf_polling_set_received(struct rbuf_peer *peer, uint32_t bytes)
 /* True if no message ever came by it. */
 static bool is_unused(const struct rbuf_ring_in *ring)
 {
-    return rbuf_watch_use(ring->watch) == first_use_of(ring->memory, ring->slots);
+    return ring->use == first_use_of(ring->memory, ring->slots);
 }
 
 void rbuf_polling_set_back(struct rbuf_peer *peer)
 {
-    struct rbuf_ring_in *ring = peer->ring_in;
+    struct rbuf_ring_in *ring = peer->eager.ring_in;
 
     if (ring == NULL || !rbuf_ring_in_polled(ring)) {
         peer->core->stats.messages_refused++;
         return;
     }
     if (ring->state == RBUF_RING_IN_RECALLED || !is_unused(ring)) {
-        peer->ring_declines = 0;
-    } else if (peer->ring_declines <= DOUBLINGS) {
-        peer->ring_declines++;
+        peer->eager.ring_declines = 0;
+    } else if (peer->eager.ring_declines <= DOUBLINGS) {
+        peer->eager.ring_declines++;
     }
-    peer->ring_declined_epoch = peer->core->set.epoch;
+    peer->eager.ring_declined_epoch = peer->core->eager.set.epoch;
     ring->state = RBUF_RING_IN_DRAINING;
-    ring->memory->next_use = rbuf_watch_use(ring->watch);
-    leave_place(&peer->core->set, ring);
-    peer->recent = 0;
+    ring->memory->next_use = ring->use;
+    leave_place(&peer->core->eager.set, ring);
+    peer->eager.recent = 0;
     rbuf_polling_set_drained(ring);
 }
 
@@ -300,25 +294,25 @@ void rbuf_polling_set_drained(struct rbuf_ring_in *ring)
 
 void rbuf_polling_set_fail(struct rbuf_peer *peer)
 {
-    struct rbuf_ring_in *ring = peer->ring_in;
+    struct rbuf_ring_in *ring = peer->eager.ring_in;
 
-    if (peer->core->set.heir == peer) {
-        peer->core->set.heir = NULL;
+    if (peer->core->eager.set.heir == peer) {
+        peer->core->eager.set.heir = NULL;
     }
     if (ring == NULL || !rbuf_ring_in_polled(ring)) {
         return;
     }
     (void) rbuf_ring_in_take(ring); /* what is there was sent before, and counts */
-    ring->memory->next_use = rbuf_watch_use(ring->watch);
-    leave_place(&peer->core->set, ring);
+    ring->memory->next_use = ring->use;
+    leave_place(&peer->core->eager.set, ring);
     ring->state = RBUF_RING_IN_LOST;
 }
 
 void rbuf_polling_set_remove(struct rbuf_peer *peer)
 {
     rbuf_polling_set_fail(peer);
-    if (peer->ring_in != NULL) {
-        dissolve(peer->ring_in);
+    if (peer->eager.ring_in != NULL) {
+        dissolve(peer->eager.ring_in);
     }
 }
 
@@ -340,7 +334,7 @@ static void take_census(struct rbuf_polling_set *set)
 
         ring->silent = fresh(ring) > 0 ? 0 : ring->silent + 1;
         ring->recent = (uint32_t) (recent_of(ring) / 2);
-        ring->counted = rbuf_watch_use(&watch);
+        ring->counted = ring->use;
         ring->beside = 0;
         for (; place > 0 && set->watch[place - 1].ring->recent < ring->recent; place--) {
             put_in_place(set, place, set->watch[place - 1]);
@@ -362,7 +356,7 @@ static void recall_silent(struct rbuf_polling_set *set)
 
 void rbuf_polling_set_age(struct rbuf_core *core)
 {
-    take_census(&core->set);
-    recall_silent(&core->set);
+    take_census(&core->eager.set);
+    recall_silent(&core->eager.set);
     rbuf_ring_out_count(core);
 }

@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "core/eager/ring.h"
+#include "core/eager/ring_in.h"
 #include "core/state/state.h"
 
 /* True if the word is that of the message: the use is right, whatever the rest. */
@@ -34,13 +35,7 @@ static inline bool rbuf_watch_hit(const struct rbuf_watch *watch, uint64_t word)
     return word - watch->expected < watch->span;
 }
 
-/* The use that the next message will have. */
-static inline uint64_t rbuf_watch_use(const struct rbuf_watch *watch)
-{
-    return watch->ring->use;
-}
-
-/* A set of at most `limit` members. 0, or -ENOMEM. */
+/* A set of at most `limit` members. 0, or -ENOMEM; close it then, too. */
 int rbuf_polling_set_open(struct rbuf_core *core, uint32_t limit);
 void rbuf_polling_set_close(struct rbuf_core *core);
 
@@ -54,5 +49,27 @@ void rbuf_polling_set_back(struct rbuf_peer *peer);       /* the peer hands its 
 void rbuf_polling_set_drained(struct rbuf_ring_in *ring); /* no message of it is out any more */
 void rbuf_polling_set_fail(struct rbuf_peer *peer);       /* not polled any more */
 void rbuf_polling_set_remove(struct rbuf_peer *peer);     /* its memory is free */
+
+/* Takes what has arrived in the rings of the set; returns the number of messages. */
+static inline int rbuf_polling_set_poll(struct rbuf_core *core)
+{
+    const struct rbuf_watch *watch = core->eager.set.watch;
+    const struct rbuf_watch *end = watch + core->eager.set.count;
+    int done = 0;
+
+    /* Taking a message may end its ring. The watches behind it then move up by one, and the last
+     * one that this loop reads is left over: rbuf_ring_in_take() takes nothing from a ring that is
+     * not polled any more, and looks again at one that is. */
+    for (; watch < end; watch++) {
+        /* rbuf_ring_in_take() reads it again, with acquire. */
+        if (rbuf_watch_hit(watch, atomic_load_explicit(watch->word, memory_order_relaxed))) {
+            done += rbuf_ring_in_take(watch->ring);
+        }
+    }
+    if (core->eager.set.traffic >= core->eager.set.period) {
+        rbuf_polling_set_age(core);
+    }
+    return done;
+}
 
 #endif

@@ -8,21 +8,21 @@
 
 void rbuf_ring_memory_give(struct rbuf_core *core, struct rbuf_ring_memory *memory)
 {
-    core->rings.supply = memory != NULL ? RBUF_RING_SUPPLY_ASK : RBUF_RING_SUPPLY_ENDED;
+    core->eager.rings.supply = memory != NULL ? RBUF_RING_SUPPLY_ASK : RBUF_RING_SUPPLY_ENDED;
     if (memory != NULL) {
-        SLIST_INSERT_HEAD(&core->rings.spare, memory, link);
+        SLIST_INSERT_HEAD(&core->eager.rings.spare, memory, link);
     }
     rbuf_ring_out_supplied(core);
 }
 
 struct rbuf_ring_memory *rbuf_ring_memory_take(struct rbuf_core *core)
 {
-    struct rbuf_ring_memory *memory = SLIST_FIRST(&core->rings.spare);
+    struct rbuf_ring_memory *memory = SLIST_FIRST(&core->eager.rings.spare);
 
     if (memory != NULL) {
-        SLIST_REMOVE_HEAD(&core->rings.spare, link);
-    } else if (core->rings.supply == RBUF_RING_SUPPLY_ASK) {
-        core->rings.supply = RBUF_RING_SUPPLY_ASKED;
+        SLIST_REMOVE_HEAD(&core->eager.rings.spare, link);
+    } else if (core->eager.rings.supply == RBUF_RING_SUPPLY_ASK) {
+        core->eager.rings.supply = RBUF_RING_SUPPLY_ASKED;
         rbuf_core_raise(core, RBUF_EVENT_RING_MEMORY, NULL, NULL, 0);
     }
     return memory;
@@ -30,5 +30,5 @@ struct rbuf_ring_memory *rbuf_ring_memory_take(struct rbuf_core *core)
 
 void rbuf_ring_memory_return(struct rbuf_core *core, struct rbuf_ring_memory *memory)
 {
-    SLIST_INSERT_HEAD(&core->rings.spare, memory, link);
+    SLIST_INSERT_HEAD(&core->eager.rings.spare, memory, link);
 }

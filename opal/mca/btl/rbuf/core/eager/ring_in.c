@@ -164,7 +164,7 @@ static bool hand_on(struct rbuf_ring_in *ring, const struct rbuf_ring_trailer *t
                                   .bytes = bytes,
                                   .slot = (uint8_t) slot};
 
-    rbuf_credit_received(&peer->counts, trailer->header.credit);
+    rbuf_credit_received(peer, trailer->header.credit);
     return rbuf_incoming_take(peer, &trailer->header, place);
 }
 
@@ -340,7 +340,7 @@ static bool take_long(struct rbuf_ring_in *ring, uint32_t bytes)
     place.data = (unsigned char *) (uintptr_t) message.displaced - rbuf_ring_padded(bytes);
     restore(ring, &message);
     advance_by(ring, watch, slots);
-    rbuf_credit_received(&peer->counts, header->credit);
+    rbuf_credit_received(peer, header->credit);
     if (!rbuf_incoming_take(peer, header, place)) {
         rbuf_ring_in_free_long(ring, place.slot, bytes);
     }
@@ -365,7 +365,7 @@ static __attribute__((noinline)) bool take_beyond_slot(struct rbuf_ring_in *ring
         return false;
     }
     advance(ring, ring->watch);
-    rbuf_credit_received(&ring->peer->counts, trailer->header.credit);
+    rbuf_credit_received(ring->peer, trailer->header.credit);
     ring->peer->core->stats.messages_refused++;
     rbuf_ring_in_free(ring, slot);
     return true;
@@ -439,6 +439,6 @@ int rbuf_ring_in_take(struct rbuf_ring_in *ring)
         taken++;
     }
     core->stats.ring_received += taken;
-    core->set.traffic += taken;
+    core->eager.set.traffic += taken;
     return (int) taken;
 }

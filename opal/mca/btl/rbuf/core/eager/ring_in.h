@@ -9,6 +9,12 @@
 
 #include "core/eager/ring.h"
 
+/* The ring by which messages of the peer come; NULL: it is not in the polling set. */
+static inline struct rbuf_ring_in *rbuf_ring_in_of(const struct rbuf_peer *peer)
+{
+    return peer->eager.ring_in;
+}
+
 /* Takes the messages that have arrived and whose turn it is; returns their number. */
 int rbuf_ring_in_take(struct rbuf_ring_in *ring);
 

@@ -97,22 +97,20 @@ void *rbuf_ring_long_begin(struct rbuf_peer *peer, uint32_t bytes);
 
 /* Where a part may end that is to end behind `wanted` bytes of the payload: the nearest end of a
  * slot, in bytes of the payload; or all of it, where that ends before. */
-uint32_t rbuf_ring_long_part(const struct rbuf_peer *peer, uint32_t bytes, uint32_t wanted);
+uint32_t rbuf_ring_long_part(const struct rbuf_peer *peer, uint32_t wanted);
 
 /* The first `ready` bytes of the payload stand there, and no more of it changes them: they are
  * sent, as far as a slot ends, if the network may be idle, the queue pair has room for the rest
  * too, and the trailer for one more word. Once this was called, end must be. */
-void rbuf_ring_long_write_part(struct rbuf_peer *peer, uint32_t bytes, uint32_t ready);
+void rbuf_ring_long_write_part(struct rbuf_peer *peer, uint32_t ready);
 
-/* Posts what has not left; false: the peer is lost, or nothing had left and the queue pair has no
- * room; what was written has to be written anew to go another way. */
-bool rbuf_ring_long_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                        uint32_t bytes, uint64_t argument);
+/* Posts what has not left of the message, a user's; false: the peer is lost, or nothing had left
+ * and the queue pair has no room; what was written has to be written anew to go another way. */
+bool rbuf_ring_long_end(struct rbuf_peer *peer, uint8_t tag, uint64_t argument);
 
 /* The same with the last bytes of the payload gathered from `data`, as rbuf_ring_out_gather(), in
- * one write. */
-bool rbuf_ring_long_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                           uint32_t bytes, uint64_t argument, const struct rbuf_fab_piece *data,
-                           struct rbuf_work *work);
+ * one write. The caller counts the message. */
+bool rbuf_ring_long_gather(struct rbuf_peer *peer, uint8_t tag, uint64_t argument,
+                           const struct rbuf_fab_piece *data, struct rbuf_work *work);
 
 #endif

@@ -7,8 +7,6 @@
  */
 #include "core/eager/ring_out.h"
 
-#include <errno.h>
-
 #include "core/eager/channel.h"
 #include "core/eager/ring_long.h"
 #include "core/eager/ring_word.h"
@@ -33,7 +31,7 @@ static void advance(struct rbuf_ring_out *out)
 static inline __attribute__((always_inline)) enum rbuf_fab_status write_slot(struct rbuf_peer *peer,
                                                                              uint32_t length)
 {
-    struct rbuf_ring_out *out = &peer->ring_out;
+    struct rbuf_ring_out *out = &peer->eager.ring_out;
     struct rbuf_fab_queue *queue = peer->queue[RBUF_CONTROL];
 
     return rbuf_fab_post_write(queue, &out->request, out->local_end - length, length,
@@ -43,7 +41,7 @@ static inline __attribute__((always_inline)) enum rbuf_fab_status write_slot(str
 static inline void fill_trailer(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
                                 uint32_t bytes, uint64_t argument)
 {
-    struct rbuf_ring_out *out = &peer->ring_out;
+    struct rbuf_ring_out *out = &peer->eager.ring_out;
     struct rbuf_ring_trailer *trailer =
         (struct rbuf_ring_trailer *) (void *) (out->local_end - TRAILER_BYTES);
 
@@ -55,13 +53,10 @@ static inline void fill_trailer(struct rbuf_peer *peer, enum rbuf_message_kind k
 /* The slot was posted, if the status says so. */
 static inline bool took_slot(struct rbuf_peer *peer, uint32_t bytes, enum rbuf_fab_status status)
 {
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    if (status != RBUF_FAB_OK) {
+    if (!rbuf_peer_posted(peer, status)) {
         return false;
     }
-    advance(&peer->ring_out);
+    advance(&peer->eager.ring_out);
     rbuf_ring_out_posted(peer, 1, bytes);
     return true;
 }
@@ -71,7 +66,7 @@ static __attribute__((noinline)) bool end_checked(struct rbuf_peer *peer,
                                                   enum rbuf_message_kind kind, uint8_t tag,
                                                   uint32_t bytes, uint64_t argument)
 {
-    const struct rbuf_ring_out *out = &peer->ring_out;
+    const struct rbuf_ring_out *out = &peer->eager.ring_out;
     const uint32_t length = rbuf_ring_length(bytes);
     struct rbuf_ring_trailer *trailer =
         (struct rbuf_ring_trailer *) (void *) (out->local_end - TRAILER_BYTES);
@@ -90,7 +85,7 @@ static inline __attribute__((always_inline)) bool end(struct rbuf_peer *peer,
                                                       enum rbuf_message_kind kind, uint8_t tag,
                                                       uint32_t bytes, uint64_t argument)
 {
-    if (peer->ring_out.proof == RBUF_PROOF_CHECKSUM) {
+    if (peer->eager.ring_out.proof == RBUF_PROOF_CHECKSUM) {
         return end_checked(peer, kind, tag, bytes, argument);
     }
     fill_trailer(peer, kind, tag, bytes, argument);
@@ -112,11 +107,10 @@ bool rbuf_ring_out_end_user(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes,
     return true;
 }
 
-bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                          uint32_t bytes, uint64_t argument, const struct rbuf_fab_piece *data,
-                          struct rbuf_work *work)
+bool rbuf_ring_out_gather(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t argument,
+                          const struct rbuf_fab_piece *data, struct rbuf_work *work)
 {
-    const struct rbuf_ring_out *out = &peer->ring_out;
+    const struct rbuf_ring_out *out = &peer->eager.ring_out;
     const uint32_t length = rbuf_ring_length(bytes);
     const unsigned char *begin = out->local_end - length;
     const struct rbuf_fab_piece pieces[] = {{begin, bytes - data->bytes, out->memory->lkey},
@@ -126,7 +120,7 @@ bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, u
     if (out->proof == RBUF_PROOF_CHECKSUM) {
         return false; /* nobody has read the data */
     }
-    fill_trailer(peer, kind, tag, bytes, argument);
+    fill_trailer(peer, RBUF_MESSAGE_USER, tag, bytes, argument);
     return took_slot(peer, bytes,
                      rbuf_fab_gather(peer->queue[RBUF_CONTROL], pieces, 3, out->remote_end - length,
                                      out->offer.rkey, work));
@@ -170,8 +164,7 @@ static uint32_t longest_here(const struct rbuf_core *core, const struct rbuf_rin
 
 static void open_ring(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
 {
-    struct rbuf_ring_out *out = &peer->ring_out;
-    struct rbuf_credit *credit = &peer->credit[RBUF_FLOW_RING];
+    struct rbuf_ring_out *out = &peer->eager.ring_out;
 
     out->memory = memory;
     out->slot_bytes = slot_bytes_here(peer->core, &out->offer);
@@ -183,24 +176,24 @@ static void open_ring(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
     out->last_end = memory->base + (size_t) out->offer.slots * out->slot_bytes;
     out->remote_end = out->offer.base + out->offer.slot_bytes;
     rbuf_fab_prepare_write(&out->request, memory->lkey, out->offer.rkey);
-    credit->window = out->offer.slots;
-    credit->taken = credit->sent; /* the ring is empty, whatever counts came of the one before */
+    /* Whatever counts came of the ring before. */
+    rbuf_credit_restart(peer, RBUF_FLOW_RING, out->offer.slots);
     out->counted = out->use;
     out->silent = 0;
     out->state = RBUF_RING_OUT_OPEN;
-    TAILQ_INSERT_TAIL(&peer->core->rings.open, peer, ring_out.link);
+    TAILQ_INSERT_TAIL(&peer->core->eager.rings.open, peer, eager.ring_out.link);
     peer->core->stats.ring_opened++;
 }
 
 /* Takes the peer off the list that it is on. */
 static void leave_list(struct rbuf_peer *peer)
 {
-    struct rbuf_rings *rings = &peer->core->rings;
+    struct rbuf_rings *rings = &peer->core->eager.rings;
 
-    if (peer->ring_out.state == RBUF_RING_OUT_WAITING) {
-        TAILQ_REMOVE(&rings->waiting, peer, ring_out.link);
-    } else if (peer->ring_out.state == RBUF_RING_OUT_OPEN) {
-        TAILQ_REMOVE(&rings->open, peer, ring_out.link);
+    if (peer->eager.ring_out.state == RBUF_RING_OUT_WAITING) {
+        TAILQ_REMOVE(&rings->waiting, peer, eager.ring_out.link);
+    } else if (peer->eager.ring_out.state == RBUF_RING_OUT_OPEN) {
+        TAILQ_REMOVE(&rings->open, peer, eager.ring_out.link);
     }
 }
 
@@ -210,8 +203,8 @@ static void leave_list(struct rbuf_peer *peer)
 static void hand_back(struct rbuf_peer *peer)
 {
     leave_list(peer);
-    peer->ring_out.state = RBUF_RING_OUT_CLOSING;
-    peer->ring_out.returns++;
+    peer->eager.ring_out.state = RBUF_RING_OUT_CLOSING;
+    peer->eager.ring_out.returns++;
     rbuf_channel_send_own(peer, RBUF_MESSAGE_RETURN, RBUF_LEASE_RING, NULL, 0);
 }
 
@@ -221,18 +214,18 @@ static void accept_or_wait(struct rbuf_peer *peer)
     struct rbuf_core *core = peer->core;
     struct rbuf_ring_memory *memory = NULL;
 
-    bool wanted = core->rings.out < rbuf_rings_out_most(&core->options.ring) &&
-                  slot_bytes_here(core, &peer->ring_out.offer) >= RBUF_RING_SLOT_BYTES_MIN;
+    bool wanted = core->eager.rings.out < rbuf_rings_out_most(&core->options.ring) &&
+                  slot_bytes_here(core, &peer->eager.ring_out.offer) >= RBUF_RING_SLOT_BYTES_MIN;
 
     if (wanted) {
         memory = rbuf_ring_memory_take(core);
     }
     if (memory != NULL) {
-        core->rings.out++;
+        core->eager.rings.out++;
         open_ring(peer, memory);
-    } else if (wanted && core->rings.supply == RBUF_RING_SUPPLY_ASKED) {
-        peer->ring_out.state = RBUF_RING_OUT_WAITING;
-        TAILQ_INSERT_TAIL(&core->rings.waiting, peer, ring_out.link);
+    } else if (wanted && core->eager.rings.supply == RBUF_RING_SUPPLY_ASKED) {
+        peer->eager.ring_out.state = RBUF_RING_OUT_WAITING;
+        TAILQ_INSERT_TAIL(&core->eager.rings.waiting, peer, eager.ring_out.link);
     } else {
         hand_back(peer);
     }
@@ -242,13 +235,13 @@ static void accept_or_wait(struct rbuf_peer *peer)
  * recall them only when they get enough from others to know that we are silent. */
 void rbuf_ring_out_count(struct rbuf_core *core)
 {
-    bool full = core->rings.out == rbuf_rings_out_most(&core->options.ring);
-    struct rbuf_peer *peer = TAILQ_FIRST(&core->rings.open);
+    bool full = core->eager.rings.out == rbuf_rings_out_most(&core->options.ring);
+    struct rbuf_peer *peer = TAILQ_FIRST(&core->eager.rings.open);
 
-    core->rings.counted = core->stats.messages_sent;
+    core->eager.rings.counted = core->stats.messages_sent;
     while (peer != NULL) {
-        struct rbuf_peer *next = TAILQ_NEXT(peer, ring_out.link);
-        struct rbuf_ring_out *out = &peer->ring_out;
+        struct rbuf_peer *next = TAILQ_NEXT(peer, eager.ring_out.link);
+        struct rbuf_ring_out *out = &peer->eager.ring_out;
 
         out->silent = out->use == out->counted ? out->silent + 1 : 0;
         out->counted = out->use;
@@ -261,7 +254,7 @@ void rbuf_ring_out_count(struct rbuf_core *core)
 
 void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer *offer)
 {
-    struct rbuf_ring_out *out = &peer->ring_out;
+    struct rbuf_ring_out *out = &peer->eager.ring_out;
 
     if (peer->state != RBUF_PEER_CONNECTED) {
         return; /* if it is lost, its ring before may still have its memory */
@@ -270,7 +263,8 @@ void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer 
         peer->core->stats.messages_refused++;
         return;
     }
-    if (peer->core->stats.messages_sent - peer->core->rings.counted >= peer->core->set.period) {
+    if (peer->core->stats.messages_sent - peer->core->eager.rings.counted >=
+        peer->core->eager.set.period) {
         rbuf_ring_out_count(peer->core); /* who sends and gets little takes few epochs */
     }
     switch (out->state) {
@@ -292,7 +286,7 @@ void rbuf_ring_out_invited(struct rbuf_peer *peer, const struct rbuf_ring_offer 
 
 void rbuf_ring_out_recalled(struct rbuf_peer *peer)
 {
-    switch (peer->ring_out.state) {
+    switch (peer->eager.ring_out.state) {
     case RBUF_RING_OUT_WAITING:
     case RBUF_RING_OUT_OPEN:
     case RBUF_RING_OUT_REINVITED: /* the RETURN that is out was for the ring before */
@@ -306,16 +300,16 @@ void rbuf_ring_out_recalled(struct rbuf_peer *peer)
 
 static void give_memory_back(struct rbuf_peer *peer)
 {
-    if (peer->ring_out.memory != NULL) {
-        rbuf_ring_memory_return(peer->core, peer->ring_out.memory);
-        peer->ring_out.memory = NULL;
-        peer->core->rings.out--;
+    if (peer->eager.ring_out.memory != NULL) {
+        rbuf_ring_memory_return(peer->core, peer->eager.ring_out.memory);
+        peer->eager.ring_out.memory = NULL;
+        peer->core->eager.rings.out--;
     }
 }
 
 void rbuf_ring_out_handed_back(struct rbuf_peer *peer)
 {
-    struct rbuf_ring_out *out = &peer->ring_out;
+    struct rbuf_ring_out *out = &peer->eager.ring_out;
 
     if (--out->returns > 0) {
         return;
@@ -334,14 +328,14 @@ void rbuf_ring_out_supplied(struct rbuf_core *core)
     struct rbuf_peer *peer;
     uint32_t count = 0;
 
-    TAILQ_FOREACH(peer, &core->rings.waiting, ring_out.link)
+    TAILQ_FOREACH(peer, &core->eager.rings.waiting, eager.ring_out.link)
     {
         count++;
     }
     while (count-- > 0) { /* who has to wait on goes to the end */
-        peer = TAILQ_FIRST(&core->rings.waiting);
+        peer = TAILQ_FIRST(&core->eager.rings.waiting);
         leave_list(peer);
-        peer->ring_out.state = RBUF_RING_OUT_NONE;
+        peer->eager.ring_out.state = RBUF_RING_OUT_NONE;
         accept_or_wait(peer);
     }
 }
@@ -349,7 +343,7 @@ void rbuf_ring_out_supplied(struct rbuf_core *core)
 void rbuf_ring_out_fail(struct rbuf_peer *peer)
 {
     leave_list(peer);
-    peer->ring_out.state = RBUF_RING_OUT_NONE; /* the memory stays: the adapter may read it */
+    peer->eager.ring_out.state = RBUF_RING_OUT_NONE; /* the memory stays: the adapter may read it */
 }
 
 void rbuf_ring_out_remove(struct rbuf_peer *peer)

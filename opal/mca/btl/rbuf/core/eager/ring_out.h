@@ -14,7 +14,7 @@
  * Nothing is kept: without rbuf_ring_out_end() nothing happens. */
 static inline void *rbuf_ring_out_begin(struct rbuf_peer *peer, uint32_t bytes)
 {
-    const struct rbuf_ring_out *out = &peer->ring_out;
+    const struct rbuf_ring_out *out = &peer->eager.ring_out;
 
     if (!rbuf_ring_out_takes(out, bytes) || !rbuf_credit_available(peer, RBUF_FLOW_RING)) {
         return NULL;
@@ -31,19 +31,26 @@ bool rbuf_ring_out_end(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint
  * its own. */
 bool rbuf_ring_out_end_user(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t argument);
 
-/* The same with the last bytes of the payload gathered from `data`; only those before them stand
- * where begin said. `work` comes back when the data has been fetched. False also of a ring with
- * checksums, which only a copy can make. */
-bool rbuf_ring_out_gather(struct rbuf_peer *peer, enum rbuf_message_kind kind, uint8_t tag,
-                          uint32_t bytes, uint64_t argument, const struct rbuf_fab_piece *data,
-                          struct rbuf_work *work);
+/* The same, not counted, with the last bytes of the payload gathered from `data`; only those before
+ * them stand where begin said. `work` comes back when the data has been fetched. False also of a
+ * ring with checksums, which only a copy can make. */
+bool rbuf_ring_out_gather(struct rbuf_peer *peer, uint8_t tag, uint32_t bytes, uint64_t argument,
+                          const struct rbuf_fab_piece *data, struct rbuf_work *work);
+
+/* True if messages of `bytes` go to the peer by its ring, while that has room. */
+static inline bool rbuf_ring_out_carries(const struct rbuf_peer *peer, size_t bytes)
+{
+    const struct rbuf_ring_out *out = &peer->eager.ring_out;
+
+    return out->state == RBUF_RING_OUT_OPEN && bytes <= out->longest;
+}
 
 /* A message of `bytes` has left that takes so many slots. */
 static inline void rbuf_ring_out_posted(struct rbuf_peer *peer, uint32_t slots, uint32_t bytes)
 {
-    peer->credit[RBUF_FLOW_RING].sent += slots;
-    peer->sequence_out++;
-    rbuf_credit_advertised(&peer->counts);
+    rbuf_credit_use(peer, RBUF_FLOW_RING, slots);
+    peer->eager.sequence_out++;
+    rbuf_credit_advertised(peer);
     peer->core->stats.ring_sent++;
     peer->core->stats.ring_bytes += bytes;
 }

@@ -4,28 +4,39 @@
  */
 #include "core/link/credit.h"
 
-#include <errno.h>
-
 #include "core/state/state.h"
 #include "core/link/words.h"
 
 #define SWEEPS 3u
 
+/* The peer may have `window` messages under way to us. */
+static void grant(struct rbuf_credit *credit, uint16_t window)
+{
+    credit->due = window < 2 ? 1 : window / 2;
+}
+
 void rbuf_credit_open(struct rbuf_peer *peer)
 {
-    const uint16_t *window = peer->core->options.window;
-
     for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        rbuf_credit_grant(&peer->credit[flow], window[flow]);
+        grant(&peer->link.credit[flow], peer->core->options.window[flow]);
+    }
+}
+
+void rbuf_credit_connected(struct rbuf_peer *peer, enum rbuf_flow flow, uint16_t window,
+                           uint16_t granted)
+{
+    peer->link.credit[flow].window = window;
+    if (granted != 0) {
+        grant(&peer->link.credit[flow], granted);
     }
 }
 
 void rbuf_credit_learn_order(struct rbuf_peer *peer)
 {
-    const uint16_t counted = peer->counts.last_received[RBUF_COUNTED];
+    const uint16_t counted = peer->link.counts.last_received[RBUF_COUNTED];
 
     if (counted != RBUF_COUNTED_NOT) {
-        peer->words.order =
+        peer->link.words.order =
             counted == RBUF_COUNTED_IN_ORDER ? RBUF_WORDS_IN_ORDER : RBUF_WORDS_ONE_BY_ONE;
     }
 }
@@ -33,14 +44,14 @@ void rbuf_credit_learn_order(struct rbuf_peer *peer)
 /* Takes the counts of the newest header, as far as they can be true. */
 static void read_header(struct rbuf_peer *peer)
 {
-    struct rbuf_credit_counts *counts = &peer->counts;
+    struct rbuf_credit_counts *counts = &peer->link.counts;
 
     if (counts->last_received[RBUF_COUNTED] == RBUF_COUNTED_NOT) {
         return;
     }
     rbuf_credit_learn_order(peer);
     for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        struct rbuf_credit *credit = &peer->credit[flow];
+        struct rbuf_credit *credit = &peer->link.credit[flow];
         uint16_t newer = (uint16_t) (counts->last_received[flow] - (uint16_t) credit->taken);
 
         /* Older than the mailbox, or not valid: ahead of what was sent. */
@@ -59,14 +70,14 @@ static void read_header(struct rbuf_peer *peer)
  */
 static void reach_out(struct rbuf_peer *peer)
 {
-    struct rbuf_credit_reach *reach = &peer->reach;
+    struct rbuf_credit_reach *reach = &peer->link.reach;
 
     if (peer->core->sweeps - reach->sweep < SWEEPS) {
         return;
     }
     for (int flow = 0; flow < RBUF_FLOWS; flow++) {
         reach->past[flow] = reach->next[flow];
-        reach->next[flow] = peer->credit[flow].taken;
+        reach->next[flow] = peer->link.credit[flow].taken;
     }
     reach->sweep = peer->core->sweeps;
 }
@@ -78,9 +89,9 @@ static void reach_out(struct rbuf_peer *peer)
  */
 static void read_mailbox(struct rbuf_peer *peer, enum rbuf_flow flow)
 {
-    struct rbuf_credit *credit = &peer->credit[flow];
+    struct rbuf_credit *credit = &peer->link.credit[flow];
     uint64_t taken = atomic_load_explicit(&peer->mailbox->credit[flow], memory_order_acquire);
-    uint64_t most = peer->reach.past[flow] + RBUF_CREDIT_FAR;
+    uint64_t most = peer->link.reach.past[flow] + RBUF_CREDIT_FAR;
 
     if (taken - credit->taken > credit->sent - credit->taken) {
         return; /* old, or not valid */
@@ -97,13 +108,21 @@ bool rbuf_credit_look(struct rbuf_peer *peer, enum rbuf_flow flow)
     reach_out(peer);
     read_header(peer);
     read_mailbox(peer, flow);
-    return rbuf_credit_left(&peer->credit[flow]) > 0;
+    return rbuf_credit_left(&peer->link.credit[flow]) > 0;
+}
+
+bool rbuf_credit_has(struct rbuf_peer *peer, enum rbuf_flow flow, uint32_t messages)
+{
+    const struct rbuf_credit *credit = &peer->link.credit[flow];
+
+    return rbuf_credit_left(credit) >= messages ||
+           (rbuf_credit_look(peer, flow) && rbuf_credit_left(credit) >= messages);
 }
 
 bool rbuf_credit_owed(const struct rbuf_peer *peer)
 {
     for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        if (rbuf_credit_is_due(peer->credit, &peer->counts, flow)) {
+        if (rbuf_credit_is_due(peer->link.credit, &peer->link.counts, flow)) {
             return true;
         }
     }
@@ -114,20 +133,11 @@ int rbuf_credit_write(struct rbuf_peer *peer)
 {
     int done = 0;
 
-    for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        enum rbuf_fab_status status;
-
-        if (!rbuf_credit_is_due(peer->credit, &peer->counts, flow)) {
-            continue;
-        }
-        status = rbuf_words_write(peer, rbuf_words_credit((enum rbuf_flow) flow),
-                                  peer->credit[flow].consumed);
-        if (status == RBUF_FAB_DEAD) {
-            rbuf_peer_break(peer, -ECONNRESET);
-            break;
-        }
-        if (status == RBUF_FAB_OK) {
-            peer->counts.advertised[flow] = peer->counts.mine[flow];
+    for (int flow = 0; flow < RBUF_FLOWS && !rbuf_peer_is_lost(peer); flow++) {
+        if (rbuf_credit_is_due(peer->link.credit, &peer->link.counts, flow) &&
+            rbuf_words_write(peer, RBUF_WORD_CREDIT + (unsigned) flow,
+                             peer->link.credit[flow].consumed)) {
+            peer->link.counts.advertised[flow] = peer->link.counts.mine[flow];
             peer->core->stats.credits_written++;
             done++;
         }

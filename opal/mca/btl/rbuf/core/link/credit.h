@@ -48,50 +48,83 @@ static inline uint32_t rbuf_credit_left(const struct rbuf_credit *credit)
     return credit->window - (uint32_t) (credit->sent - credit->taken);
 }
 
-static inline bool rbuf_credit_is_left(const struct rbuf_credit *credit)
-{
-    return credit->sent - credit->taken < credit->window;
-}
-
-/* If rbuf_credit_is_left() says no: reads the newest header and the mailbox, and says it again. */
+/* For who has none left by that: looks at what was received last, and at the mailbox. */
 bool rbuf_credit_look(struct rbuf_peer *peer, enum rbuf_flow flow);
 
-/* True if a message of the flow may be sent. */
+/* True if so many messages of the flow may be sent. */
+bool rbuf_credit_has(struct rbuf_peer *peer, enum rbuf_flow flow, uint32_t messages);
+
+/* True if one may be sent. */
 static inline bool rbuf_credit_available(struct rbuf_peer *peer, enum rbuf_flow flow)
 {
-    return rbuf_credit_is_left(&peer->credit[flow]) || rbuf_credit_look(peer, flow);
+    const struct rbuf_credit *credit = &peer->link.credit[flow];
+
+    return credit->sent - credit->taken < credit->window || rbuf_credit_look(peer, flow);
+}
+
+/* So many messages of the flow were posted. */
+static inline void rbuf_credit_use(struct rbuf_peer *peer, enum rbuf_flow flow, uint32_t messages)
+{
+    peer->link.credit[flow].sent += messages;
+}
+
+/* Messages of the control channel or the ring that are under way, as far as the newest header of
+ * the peer tells. */
+static inline uint16_t rbuf_credit_under_way(const struct rbuf_peer *peer, enum rbuf_flow flow)
+{
+    const struct rbuf_credit_counts *counts = &peer->link.counts;
+    const struct rbuf_credit *credit = &peer->link.credit[flow];
+    const uint16_t taken = counts->last_received[RBUF_COUNTED] != RBUF_COUNTED_NOT
+                               ? counts->last_received[flow]
+                               : (uint16_t) credit->taken;
+
+    return (uint16_t) (credit->sent - taken);
+}
+
+/* The places that the peer keeps for our messages of the flow. */
+static inline uint32_t rbuf_credit_window(const struct rbuf_peer *peer, enum rbuf_flow flow)
+{
+    return peer->link.credit[flow].window;
+}
+
+/* The peer has `window` places for the flow, all of them empty. */
+static inline void rbuf_credit_restart(struct rbuf_peer *peer, enum rbuf_flow flow, uint32_t window)
+{
+    struct rbuf_credit *credit = &peer->link.credit[flow];
+
+    credit->window = window;
+    credit->taken = credit->sent;
 }
 
 /* The counts for a header of ours, and, once that is posted, that the peer knows them. */
-static inline void rbuf_credit_advertise(const struct rbuf_credit_counts *counts,
-                                         uint16_t credit[RBUF_COUNTS])
+static inline void rbuf_credit_advertise(const struct rbuf_peer *peer, uint16_t credit[RBUF_COUNTS])
 {
-    memcpy(credit, counts->mine, sizeof(counts->mine));
+    memcpy(credit, peer->link.counts.mine, sizeof(peer->link.counts.mine));
 }
 
-static inline void rbuf_credit_advertised(struct rbuf_credit_counts *counts)
+static inline void rbuf_credit_advertised(struct rbuf_peer *peer)
 {
+    struct rbuf_credit_counts *counts = &peer->link.counts;
+
     memcpy(counts->advertised, counts->mine, sizeof(counts->advertised));
 }
 
 /* Keeps the counts of a header of the peer; headers come in the order in which they were sent. */
-static inline void rbuf_credit_received(struct rbuf_credit_counts *counts,
-                                        const uint16_t credit[RBUF_COUNTS])
+static inline void rbuf_credit_received(struct rbuf_peer *peer, const uint16_t credit[RBUF_COUNTS])
 {
-    memcpy(counts->last_received, credit, sizeof(counts->last_received));
+    memcpy(peer->link.counts.last_received, credit, sizeof(peer->link.counts.last_received));
 }
 
 /* Takes up what the newest header said of the order of our words there (core/link/words.h). */
 void rbuf_credit_learn_order(struct rbuf_peer *peer);
 
-/* The peer may have `window` messages under way to us. */
-static inline void rbuf_credit_grant(struct rbuf_credit *credit, uint16_t window)
-{
-    credit->due = window < 2 ? 1 : window / 2;
-}
-
 /* For a peer whose counts are zero: it gets the windows of core's options. */
 void rbuf_credit_open(struct rbuf_peer *peer);
+
+/* The peer keeps `window` places of the flow for us, and may have `granted` messages under way to
+ * us; 0: as core's options say. */
+void rbuf_credit_connected(struct rbuf_peer *peer, enum rbuf_flow flow, uint16_t window,
+                           uint16_t granted);
 
 /* True if the peer is owed so many credits of the flow that they are written to its mailbox. */
 static inline bool rbuf_credit_is_due(const struct rbuf_credit *credit,
@@ -109,9 +142,9 @@ int rbuf_credit_write(struct rbuf_peer *peer);
 /* A message of the peer was taken off, and it is owed a credit. */
 static inline void rbuf_credit_consumed(struct rbuf_peer *peer, enum rbuf_flow flow)
 {
-    peer->credit[flow].consumed++;
-    peer->counts.mine[flow]++;
-    if (rbuf_credit_is_due(peer->credit, &peer->counts, flow)) {
+    peer->link.credit[flow].consumed++;
+    peer->link.counts.mine[flow]++;
+    if (rbuf_credit_is_due(peer->link.credit, &peer->link.counts, flow)) {
         rbuf_peer_wake(peer);
     }
 }

@@ -4,6 +4,8 @@
  */
 #include "core/link/words.h"
 
+#include <stdlib.h>
+
 #include <assert.h>
 #include <string.h>
 
@@ -14,11 +16,29 @@ static_assert(sizeof(struct rbuf_mailbox) / sizeof(uint64_t) <=
                   sizeof(((struct rbuf_words *) NULL)->under_way) * 8,
               "there is a bit for each word of a mailbox");
 
-void rbuf_words_open(struct rbuf_word_writes *writes)
+/* A write that was waited for is back: it may be repeated. */
+static void written(struct rbuf_work *work, int status)
 {
+    struct rbuf_word_write *write =
+        (struct rbuf_word_write *) (void *) ((char *) work -
+                                             offsetof(struct rbuf_word_write, work));
+    struct rbuf_peer *peer = work->peer;
+
+    (void) status;
+    if (write->bounce != NULL) {
+        rbuf_bounce_give(&peer->core->bounces, write->bounce);
+    }
+    peer->link.words.under_way[write->place / 64] &= ~(1ull << write->place % 64);
+    SLIST_INSERT_HEAD(&peer->core->link.word_writes.free, write, link);
+}
+
+void rbuf_words_open(struct rbuf_core *core)
+{
+    struct rbuf_word_writes *writes = &core->link.word_writes;
+
     SLIST_INIT(&writes->free);
     for (unsigned i = 0; i < RBUF_WORDS_UNDER_WAY; i++) {
-        writes->all[i].work.kind = RBUF_WORK_WORD;
+        writes->all[i].work.completed = written;
         SLIST_INSERT_HEAD(&writes->free, &writes->all[i], link);
     }
 }
@@ -31,68 +51,93 @@ static enum rbuf_fab_status write_inline(struct rbuf_peer *peer, unsigned place,
                                  peer->their_mailbox_rkey, work);
 }
 
+/* The same from a bounce buffer, which is the write's if that is posted. */
 static enum rbuf_fab_status write_bounced(struct rbuf_peer *peer, unsigned place, uint64_t value,
                                           struct rbuf_word_write *write)
 {
     struct rbuf_bounces *bounces = &peer->core->bounces;
-    struct rbuf_bounce *bounce = rbuf_bounce_take(bounces);
     enum rbuf_fab_status status;
 
-    if (bounce == NULL) {
+    write->bounce = rbuf_bounce_take(bounces);
+    if (write->bounce == NULL) {
         return RBUF_FAB_AGAIN;
     }
-    memcpy(bounce->data, &value, sizeof(value));
-    status = rbuf_fab_write(peer->queue[RBUF_CONTROL], bounce->data, bounces->lkey, sizeof(value),
-                            peer->their_mailbox + place * sizeof(value), peer->their_mailbox_rkey,
-                            &write->work);
+    memcpy(write->bounce->data, &value, sizeof(value));
+    status = rbuf_fab_write(peer->queue[RBUF_CONTROL], write->bounce->data, bounces->lkey,
+                            sizeof(value), peer->their_mailbox + place * sizeof(value),
+                            peer->their_mailbox_rkey, &write->work);
     if (status != RBUF_FAB_OK) {
-        rbuf_bounce_give(bounces, bounce);
-        return status;
-    }
-    write->bounce = bounce;
-    return RBUF_FAB_OK;
-}
-
-enum rbuf_fab_status rbuf_words_write(struct rbuf_peer *peer, unsigned place, uint64_t value)
-{
-    const bool inlined = rbuf_fab_inline_max(peer->queue[RBUF_CONTROL]) >= sizeof(value);
-    struct rbuf_word_writes *writes = &peer->core->word_writes;
-    struct rbuf_word_write *write = SLIST_FIRST(&writes->free);
-    uint64_t *under_way = &peer->words.under_way[place / 64];
-    const uint64_t bit = 1ull << place % 64;
-    enum rbuf_fab_status status;
-
-    rbuf_credit_learn_order(peer);
-    if (inlined && peer->words.order == RBUF_WORDS_IN_ORDER) {
-        return write_inline(peer, place, value, NULL);
-    }
-    if (write == NULL || (peer->words.order == RBUF_WORDS_ONE_BY_ONE && (*under_way & bit) != 0)) {
-        return RBUF_FAB_AGAIN;
-    }
-    write->bounce = NULL;
-    status = inlined ? write_inline(peer, place, value, &write->work)
-                     : write_bounced(peer, place, value, write);
-    if (status == RBUF_FAB_OK) {
-        SLIST_REMOVE_HEAD(&writes->free, link);
-        write->peer = peer;
-        write->place = place;
-        *under_way |= bit;
-        peer->in_flight++;
+        rbuf_bounce_give(bounces, write->bounce);
     }
     return status;
 }
 
-struct rbuf_peer *rbuf_words_written(struct rbuf_work *work)
+bool rbuf_words_write(struct rbuf_peer *peer, unsigned place, uint64_t value)
 {
-    struct rbuf_word_write *write =
-        (struct rbuf_word_write *) (void *) ((char *) work -
-                                             offsetof(struct rbuf_word_write, work));
-    struct rbuf_peer *peer = write->peer;
+    const bool inlined = rbuf_fab_inline_max(peer->queue[RBUF_CONTROL]) >= sizeof(value);
+    struct rbuf_word_writes *writes = &peer->core->link.word_writes;
+    struct rbuf_word_write *write = SLIST_FIRST(&writes->free);
+    uint64_t *under_way = &peer->link.words.under_way[place / 64];
+    const uint64_t bit = 1ull << place % 64;
 
-    if (write->bounce != NULL) {
-        rbuf_bounce_give(&peer->core->bounces, write->bounce);
+    rbuf_credit_learn_order(peer);
+    if (inlined && peer->link.words.order == RBUF_WORDS_IN_ORDER) {
+        return rbuf_peer_posted(peer, write_inline(peer, place, value, NULL));
     }
-    peer->words.under_way[write->place / 64] &= ~(1ull << write->place % 64);
-    SLIST_INSERT_HEAD(&peer->core->word_writes.free, write, link);
-    return peer;
+    if (write == NULL ||
+        (peer->link.words.order == RBUF_WORDS_ONE_BY_ONE && (*under_way & bit) != 0)) {
+        return false;
+    }
+    write->bounce = NULL;
+    if (!rbuf_peer_posted(peer, inlined ? write_inline(peer, place, value, &write->work)
+                                        : write_bounced(peer, place, value, write))) {
+        return false;
+    }
+    SLIST_REMOVE_HEAD(&writes->free, link);
+    write->work.peer = peer;
+    write->place = place;
+    *under_way |= bit;
+    peer->in_flight++;
+    return true;
+}
+
+void rbuf_words_connected(struct rbuf_peer *peer, enum rbuf_words_order order)
+{
+    peer->link.counts.mine[RBUF_COUNTED] =
+        order == RBUF_WORDS_IN_ORDER ? RBUF_COUNTED_IN_ORDER : RBUF_COUNTED_UNORDERED;
+}
+
+void rbuf_words_remove(struct rbuf_peer *peer)
+{
+    free(peer->link.words.acks);
+}
+
+bool rbuf_acks_open(struct rbuf_peer *peer)
+{
+    struct rbuf_words *words = &peer->link.words;
+
+    if (words->acks == NULL) {
+        words->acks = calloc(RBUF_ACK_SLOTS, sizeof(*words->acks));
+    }
+    return words->acks != NULL;
+}
+
+int rbuf_acks_write(struct rbuf_peer *peer)
+{
+    uint64_t due = peer->link.words.acks_due;
+    int done = 0;
+
+    while (due != 0 && peer->state == RBUF_PEER_CONNECTED) {
+        const unsigned slot = (unsigned) __builtin_ctzll(due);
+
+        due &= due - 1;
+        if (rbuf_words_write(peer, RBUF_WORD_ACK + slot, rbuf_acks_count(peer, slot))) {
+            peer->link.words.acks_due &= ~(1ull << slot);
+            peer->core->stats.acks_written++;
+            done++;
+        } else { /* others may go */
+            rbuf_peer_wake(peer);
+        }
+    }
+    return done;
 }

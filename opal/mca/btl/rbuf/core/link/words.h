@@ -24,28 +24,47 @@
 #include "core/state/state.h"
 #include "fabric.h"
 
-void rbuf_words_open(struct rbuf_word_writes *writes);
+void rbuf_words_open(struct rbuf_core *core);
 
-/* Places of words in a mailbox. */
-static inline unsigned rbuf_words_credit(enum rbuf_flow flow)
+/* Tells the peer in each header of ours in which order words of its come to be seen here. */
+void rbuf_words_connected(struct rbuf_peer *peer, enum rbuf_words_order order);
+
+/* Nothing is written to the peer any more. */
+void rbuf_words_remove(struct rbuf_peer *peer);
+
+/* Places of words in a mailbox: of the first of each kind. */
+enum {
+    RBUF_WORD_CREDIT = offsetof(struct rbuf_mailbox, credit) / sizeof(uint64_t),
+    RBUF_WORD_ACK = offsetof(struct rbuf_mailbox, ack) / sizeof(uint64_t),
+    RBUF_WORD_EARLY = offsetof(struct rbuf_mailbox, early) / sizeof(uint64_t)
+};
+
+/* Writes a word into the peer's mailbox. False: not now, or the peer is lost. */
+bool rbuf_words_write(struct rbuf_peer *peer, unsigned place, uint64_t value);
+
+/* Makes the counts of chunks that we copied out, if they are not there yet. False without memory.
+ * Needed before the next four functions, but rbuf_acks_write(). */
+bool rbuf_acks_open(struct rbuf_peer *peer);
+
+/* The count of the word. */
+static inline uint64_t rbuf_acks_count(const struct rbuf_peer *peer, unsigned slot)
 {
-    return offsetof(struct rbuf_mailbox, credit) / sizeof(uint64_t) + (unsigned) flow;
+    return peer->link.words.acks[slot];
 }
 
-static inline unsigned rbuf_words_ack(unsigned slot)
+/* A chunk more was copied out: the peer is owed the new count. */
+static inline void rbuf_acks_add(struct rbuf_peer *peer, unsigned slot)
 {
-    return offsetof(struct rbuf_mailbox, ack) / sizeof(uint64_t) + slot;
+    peer->link.words.acks[slot]++;
+    peer->link.words.acks_due |= 1ull << slot;
 }
 
-static inline unsigned rbuf_words_early(void)
+static inline bool rbuf_acks_owed(const struct rbuf_peer *peer)
 {
-    return offsetof(struct rbuf_mailbox, early) / sizeof(uint64_t);
+    return peer->link.words.acks_due != 0;
 }
 
-/* Writes a word into the peer's mailbox. AGAIN: nothing was posted, for now. */
-enum rbuf_fab_status rbuf_words_write(struct rbuf_peer *peer, unsigned place, uint64_t value);
-
-/* A write that was waited for is back, and may be repeated: the peer that it was for. */
-struct rbuf_peer *rbuf_words_written(struct rbuf_work *work);
+/* Writes what is owed; returns the number of writes. The peer is woken for what cannot go now. */
+int rbuf_acks_write(struct rbuf_peer *peer);
 
 #endif

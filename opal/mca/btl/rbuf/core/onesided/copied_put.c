@@ -17,12 +17,41 @@ static struct rbuf_put *put_of(struct rbuf_copy *copy)
 
 /* ---- the way of its chunks ---- */
 
+/* All of it is at its place. */
+static void finish(struct rbuf_peer *peer, struct rbuf_put *put)
+{
+    struct rbuf_copy *next = rbuf_copies_end(&peer->onesided.copied_puts);
+
+    rbuf_sender_remove(peer, put);
+    if (next != NULL) {
+        rbuf_put_become(put_of(next), RBUF_PUT_FILLING);
+        rbuf_sender_add(peer, put_of(next));
+    }
+    rbuf_sender_finish(put, RBUF_EVENT_PUT, 0);
+}
+
+/* A chunk has arrived, or not. */
+static void chunk_completed(struct rbuf_work *work, int status)
+{
+    struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_of(work);
+    struct rbuf_peer *peer = work->peer;
+    struct rbuf_put *put = chunk->put;
+
+    rbuf_copies_back(&peer->onesided.copied_puts, chunk->shape.bytes);
+    rbuf_tx_chunk_free(peer->core, chunk);
+    /* The puts of a peer that has failed, or is about to, are its failing's. */
+    if (status == 0 && !rbuf_peer_is_lost(peer) && --put->copy.chunks == 0 &&
+        put->state == RBUF_PUT_LANDING) {
+        finish(peer, put);
+    }
+}
+
 static bool window_open(const struct rbuf_put *put)
 {
     const struct rbuf_peer *peer = put->peer;
 
     return put->copy.chunks < put->offer.schedule.buffers &&
-           rbuf_copies_may_go(peer->core, &peer->copied_puts, &put->copy, put->next.bytes);
+           rbuf_copies_may_go(peer->core, &peer->onesided.copied_puts, &put->copy, put->next.bytes);
 }
 
 static void fill(struct rbuf_put *put, uint64_t *budget)
@@ -34,16 +63,14 @@ static enum rbuf_fab_status write_chunk(struct rbuf_put *put)
 {
     struct rbuf_peer *peer = put->peer;
     struct rbuf_tx_chunk *chunk = put->filling;
-    struct rbuf_arena *arena = &peer->core->send_arena;
     enum rbuf_fab_status status;
 
-    chunk->work.kind = RBUF_WORK_COPIED;
+    chunk->work.completed = chunk_completed;
     chunk->put = put;
-    status = rbuf_fab_write(peer->queue[RBUF_BULK], rbuf_arena_block(arena, chunk->arena_first),
-                            rbuf_arena_lkey(arena, chunk->arena_first), chunk->shape.bytes,
+    status = rbuf_fab_write(peer->queue[RBUF_BULK], chunk->data, chunk->lkey, chunk->shape.bytes,
                             put->offer.base + chunk->shape.offset, put->offer.rkey, &chunk->work);
     if (status == RBUF_FAB_OK) {
-        rbuf_copies_posted(&peer->copied_puts, &put->copy, chunk->shape.bytes);
+        rbuf_copies_posted(&peer->onesided.copied_puts, &put->copy, chunk->shape.bytes);
     }
     return status;
 }
@@ -61,6 +88,11 @@ static const struct rbuf_put_way to_place = {.window_open = window_open,
 
 /* ---- begin and end ---- */
 
+void rbuf_copied_put_open(struct rbuf_peer *peer)
+{
+    rbuf_copies_open(&peer->onesided.copied_puts);
+}
+
 void rbuf_copied_put_start(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     if (!rbuf_put_begin(peer, put, &to_place)) {
@@ -73,7 +105,7 @@ void rbuf_copied_put_start(struct rbuf_peer *peer, struct rbuf_put *put)
     put->rest_bytes = put->offer.bytes;
     rbuf_cut_first(&put->offer.schedule, RBUF_CUT_PUT, put->rest_bytes, &put->next);
     peer->core->stats.copied_puts++;
-    if (rbuf_copies_begin(&peer->copied_puts, &put->copy)) {
+    if (rbuf_copies_begin(&peer->onesided.copied_puts, &put->copy)) {
         rbuf_put_become(put, RBUF_PUT_FILLING);
         rbuf_sender_begin(peer, put);
     } else {
@@ -81,39 +113,10 @@ void rbuf_copied_put_start(struct rbuf_peer *peer, struct rbuf_put *put)
     }
 }
 
-/* All of it is at its place. */
-static void finish(struct rbuf_peer *peer, struct rbuf_put *put)
-{
-    struct rbuf_copy *next = rbuf_copies_end(&peer->copied_puts);
-
-    TAILQ_REMOVE(&peer->puts, put, link);
-    if (next != NULL) {
-        rbuf_put_become(put_of(next), RBUF_PUT_FILLING);
-        TAILQ_INSERT_TAIL(&peer->puts, put_of(next), link);
-    }
-    rbuf_sender_finish(put, RBUF_EVENT_PUT, 0);
-}
-
-struct rbuf_peer *rbuf_copied_put_chunk_completed(struct rbuf_work *work, int status)
-{
-    struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_of(work);
-    struct rbuf_peer *peer = chunk->peer;
-    struct rbuf_put *put = chunk->put;
-
-    rbuf_copies_back(&peer->copied_puts, chunk->shape.bytes);
-    rbuf_tx_chunk_free(peer->core, chunk);
-    /* The puts of a peer that has failed, or is about to, are its failing's. */
-    if (status == 0 && !rbuf_peer_is_lost(peer) && --put->copy.chunks == 0 &&
-        put->state == RBUF_PUT_LANDING) {
-        finish(peer, put);
-    }
-    return peer;
-}
-
 void rbuf_copied_put_fail(struct rbuf_peer *peer, int status)
 {
-    while (peer->copied_puts.begun > 0) {
-        struct rbuf_copy *next = rbuf_copies_end(&peer->copied_puts);
+    while (peer->onesided.copied_puts.begun > 0) {
+        struct rbuf_copy *next = rbuf_copies_end(&peer->onesided.copied_puts);
 
         if (next != NULL) {
             rbuf_sender_finish(put_of(next), RBUF_EVENT_PUT, status);

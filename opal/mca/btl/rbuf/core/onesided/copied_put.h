@@ -19,8 +19,7 @@ void rbuf_copied_put_start(struct rbuf_peer *peer, struct rbuf_put *put);
 
 /* ---- for core's own files ---- */
 
-/* A chunk has arrived, or not: the peer that it was for. */
-struct rbuf_peer *rbuf_copied_put_chunk_completed(struct rbuf_work *work, int status);
+void rbuf_copied_put_open(struct rbuf_peer *peer);
 
 /* Ends those that have not begun; rbuf_sender_fail() has ended the others. */
 void rbuf_copied_put_fail(struct rbuf_peer *peer, int status);

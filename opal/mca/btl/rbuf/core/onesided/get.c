@@ -13,8 +13,9 @@
 
 static void become(struct rbuf_get *get, enum rbuf_get_state state)
 {
-    rbuf_trace("get", get->peer->index, get->remote, rbuf_get_state_name(get->state),
-               rbuf_get_state_name(state));
+    static const char *const names[] = {RBUF_GET_STATES(RBUF_STATE_NAME)};
+
+    rbuf_trace("get", get->peer->index, get->remote, names[get->state], names[state]);
     get->state = state;
 }
 
@@ -31,29 +32,47 @@ static const struct rbuf_schedule *schedule_of(const struct rbuf_get *get)
 
 /* ---- reading ---- */
 
+/* Of a chunk that was read, or was to be. */
+static void give_back(struct rbuf_tx_chunk *chunk)
+{
+    rbuf_copies_back(&chunk->work.peer->onesided.copied_gets, chunk->shape.bytes);
+    rbuf_tx_chunk_free(chunk->work.peer->core, chunk);
+}
+
+static void chunk_completed(struct rbuf_work *work, int status)
+{
+    struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_of(work);
+
+    work->peer->onesided.reads--;
+    if (status != 0 || rbuf_peer_is_lost(work->peer)) { /* its get is the failing's, or has ended */
+        give_back(chunk);
+    } else {
+        STAILQ_INSERT_TAIL(&chunk->get->landed, chunk, link);
+    }
+}
+
 /* True if the next chunk may be under way besides those that are. */
 static bool window_open(const struct rbuf_get *get)
 {
     const struct rbuf_peer *peer = get->peer;
 
-    return (peer->reads == 0 || peer->reads < peer->core->options.reads) &&
-           rbuf_copies_may_go(peer->core, &peer->copied_gets, &get->copy, get->next.bytes);
+    return (peer->onesided.reads == 0 || peer->onesided.reads < peer->core->options.reads) &&
+           rbuf_copies_may_go(peer->core, &peer->onesided.copied_gets, &get->copy, get->next.bytes);
 }
 
 static enum rbuf_fab_status post(struct rbuf_get *get, struct rbuf_tx_chunk *chunk)
 {
-    struct rbuf_arena *arena = &get->peer->core->send_arena;
     const struct rbuf_fab_rma read = {.verb = RBUF_FAB_READ,
                                       .bytes = chunk->shape.bytes,
-                                      .local = rbuf_arena_block(arena, chunk->arena_first),
+                                      .local = chunk->data,
                                       .remote = get->remote + chunk->shape.offset,
-                                      .lkey = rbuf_arena_lkey(arena, chunk->arena_first),
+                                      .lkey = chunk->lkey,
                                       .rkey = get->rkey,
                                       .work = &chunk->work};
     unsigned posted;
 
     chunk->get = get;
-    chunk->work.kind = RBUF_WORK_READ;
+    chunk->work.completed = chunk_completed;
     return rbuf_fab_post_list(get->peer->queue[RBUF_BULK], &read, 1, &posted);
 }
 
@@ -62,62 +81,53 @@ static void chunk_posted(struct rbuf_get *get, const struct rbuf_tx_chunk *chunk
     struct rbuf_peer *peer = get->peer;
 
     peer->in_flight++;
-    peer->reads++;
-    rbuf_copies_posted(&peer->copied_gets, &get->copy, chunk->shape.bytes);
+    peer->onesided.reads++;
+    rbuf_copies_posted(&peer->onesided.copied_gets, &get->copy, chunk->shape.bytes);
     if (!rbuf_cut_next(schedule_of(get), RBUF_CUT_GET, get->bytes, &get->next)) {
         become(get, RBUF_GET_LANDING);
     }
 }
 
-enum ask { ASKED, BLOCKED, OUT_OF_STAGING };
+/* What keeps a get where it is. */
+enum get_progress {
+    GET_MOVED, /* nothing: a chunk is asked for */
+    GET_BLOCKED,
+    GET_OUT_OF_STAGING,
+    GET_FINISHED
+};
 
 /* Reads the next chunk, if it may be read now. */
-static enum ask ask(struct rbuf_get *get)
+static enum get_progress ask(struct rbuf_get *get)
 {
     struct rbuf_peer *peer = get->peer;
     struct rbuf_tx_chunk *chunk;
-    enum rbuf_fab_status status;
 
     if (!window_open(get) || !rbuf_fab_has_room(peer->queue[RBUF_BULK], true)) {
-        return BLOCKED;
+        return GET_BLOCKED;
     }
     chunk = rbuf_tx_chunk_take(peer, schedule_of(get), &get->next);
     if (chunk == NULL) {
         peer->core->stats.staging_waits++;
-        return OUT_OF_STAGING;
+        return GET_OUT_OF_STAGING;
     }
-    status = post(get, chunk);
-    if (status != RBUF_FAB_OK) {
+    if (!rbuf_peer_posted(peer, post(get, chunk))) {
         rbuf_tx_chunk_free(peer->core, chunk);
-    }
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    if (status != RBUF_FAB_OK) {
-        return BLOCKED;
+        return GET_BLOCKED;
     }
     chunk_posted(get, chunk);
-    return ASKED;
+    return GET_MOVED;
 }
 
 /* ---- copying ---- */
 
-/* Of a chunk that was read, or was to be. */
-static void give_back(struct rbuf_tx_chunk *chunk)
-{
-    rbuf_copies_back(&chunk->peer->copied_gets, chunk->shape.bytes);
-    rbuf_tx_chunk_free(chunk->peer->core, chunk);
-}
-
 /* Copies some of the oldest chunk; true if all of it is copied. */
 static bool copy_some(struct rbuf_get *get, struct rbuf_tx_chunk *chunk, uint64_t *budget)
 {
-    const unsigned char *from =
-        rbuf_arena_block(&get->peer->core->send_arena, chunk->arena_first) + chunk->filled;
     const uint64_t left = chunk->shape.bytes - chunk->filled;
     const uint32_t bytes = (uint32_t) (left < *budget ? left : *budget);
 
-    rbuf_copy(get->target + chunk->shape.offset + chunk->filled, from, bytes);
+    rbuf_copy(get->target + chunk->shape.offset + chunk->filled, chunk->data + chunk->filled,
+              bytes);
     chunk->filled += bytes;
     *budget -= bytes;
     return chunk->filled == chunk->shape.bytes;
@@ -136,23 +146,18 @@ static void copy_out(struct rbuf_get *get, uint64_t *budget)
     }
 }
 
-enum get_progress { GET_BLOCKED, GET_OUT_OF_STAGING, GET_FINISHED };
-
 /* Copies and reads as far as it goes, into new staging only if `may_stage`. A get whose peer fails
  * here is finished by the failing. `done` counts the reads. */
 static enum get_progress advance(struct rbuf_get *get, bool may_stage, uint64_t *budget, int *done)
 {
-    enum ask asked = ASKED;
+    enum get_progress progress = GET_MOVED;
 
     copy_out(get, budget);
-    while (may_stage && asked == ASKED && get->state == RBUF_GET_ASKING) {
-        asked = ask(get);
-        *done += asked == ASKED;
+    while (may_stage && progress == GET_MOVED && get->state == RBUF_GET_ASKING) {
+        progress = ask(get);
+        *done += progress == GET_MOVED;
     }
-    if (get->state == RBUF_GET_LANDING && get->copy.chunks == 0) {
-        return GET_FINISHED;
-    }
-    return asked == OUT_OF_STAGING ? GET_OUT_OF_STAGING : GET_BLOCKED;
+    return get->state == RBUF_GET_LANDING && get->copy.chunks == 0 ? GET_FINISHED : progress;
 }
 
 static struct rbuf_get *get_of(struct rbuf_copy *copy)
@@ -163,18 +168,29 @@ static struct rbuf_get *get_of(struct rbuf_copy *copy)
 static void begin(struct rbuf_peer *peer, struct rbuf_get *get)
 {
     become(get, RBUF_GET_ASKING);
-    TAILQ_INSERT_TAIL(&peer->gets, get, link);
+    TAILQ_INSERT_TAIL(&peer->onesided.gets, get, link);
 }
 
 /* A get is over: the one that waits the longest has its place. */
 static void leave(struct rbuf_peer *peer, struct rbuf_get *get)
 {
-    struct rbuf_copy *next = rbuf_copies_end(&peer->copied_gets);
+    struct rbuf_copy *next = rbuf_copies_end(&peer->onesided.copied_gets);
 
-    TAILQ_REMOVE(&peer->gets, get, link);
+    TAILQ_REMOVE(&peer->onesided.gets, get, link);
     if (next != NULL) {
         begin(peer, get_of(next));
     }
+}
+
+void rbuf_get_open(struct rbuf_peer *peer)
+{
+    TAILQ_INIT(&peer->onesided.gets);
+    rbuf_copies_open(&peer->onesided.copied_gets);
+}
+
+bool rbuf_get_idle(const struct rbuf_peer *peer)
+{
+    return TAILQ_EMPTY(&peer->onesided.gets);
 }
 
 int rbuf_get_progress(struct rbuf_peer *peer, uint64_t *budget)
@@ -184,7 +200,7 @@ int rbuf_get_progress(struct rbuf_peer *peer, uint64_t *budget)
     bool may_stage = true;
     int done = 0;
 
-    for (get = TAILQ_FIRST(&peer->gets); get != NULL; get = next) {
+    for (get = TAILQ_FIRST(&peer->onesided.gets); get != NULL; get = next) {
         const enum get_progress progress = advance(get, may_stage, budget, &done);
 
         if (rbuf_peer_is_lost(peer)) {
@@ -202,20 +218,6 @@ int rbuf_get_progress(struct rbuf_peer *peer, uint64_t *budget)
     return done + (*budget < before);
 }
 
-struct rbuf_peer *rbuf_get_chunk_completed(struct rbuf_work *work, int status)
-{
-    struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_of(work);
-    struct rbuf_peer *peer = chunk->peer;
-
-    peer->reads--;
-    if (status != 0 || rbuf_peer_is_lost(peer)) { /* its get is the failing's, or has ended */
-        give_back(chunk);
-        return peer;
-    }
-    STAILQ_INSERT_TAIL(&chunk->get->landed, chunk, link);
-    return peer;
-}
-
 /* ---- begin and end ---- */
 
 void rbuf_get_start(struct rbuf_peer *peer, struct rbuf_get *get)
@@ -231,12 +233,12 @@ void rbuf_get_start(struct rbuf_peer *peer, struct rbuf_get *get)
         return;
     }
     rbuf_cut_first(schedule_of(get), RBUF_CUT_GET, get->bytes, &get->next);
-    if (!rbuf_copies_begin(&peer->copied_gets, &get->copy)) {
+    if (!rbuf_copies_begin(&peer->onesided.copied_gets, &get->copy)) {
         return;
     }
     begin(peer, get);
     rbuf_peer_wake(peer);
-    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->gets) == get) {
+    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->onesided.gets) == get) {
         (void) rbuf_get_progress(peer, &budget);
     }
 }
@@ -246,7 +248,7 @@ void rbuf_get_fail(struct rbuf_peer *peer, int status)
     struct rbuf_tx_chunk *chunk;
     struct rbuf_get *get;
 
-    while ((get = TAILQ_FIRST(&peer->gets)) != NULL) {
+    while ((get = TAILQ_FIRST(&peer->onesided.gets)) != NULL) {
         leave(peer, get);
         while ((chunk = STAILQ_FIRST(&get->landed)) != NULL) {
             STAILQ_REMOVE_HEAD(&get->landed, link);

@@ -18,8 +18,6 @@
 #ifndef RBUF_CORE_GET_H
 #define RBUF_CORE_GET_H
 
-#include "core/base/states.h"
-#include "core/base/trace.h"
 #include "core/state/state.h"
 
 /* What a copied get waits for. */
@@ -30,13 +28,6 @@
     STATE(RBUF_GET_, DONE)    /* nothing: its user owns it */
 
 enum rbuf_get_state { RBUF_GET_STATES(RBUF_STATE) };
-
-static inline const char *rbuf_get_state_name(enum rbuf_get_state state)
-{
-    static const char *const names[] = {RBUF_GET_STATES(RBUF_STATE_NAME)};
-
-    return names[state];
-}
 
 /* The user sets everything down to `rkey`, and owns it again with its RBUF_EVENT_GET. */
 struct rbuf_get {
@@ -59,8 +50,9 @@ void rbuf_get_start(struct rbuf_peer *peer, struct rbuf_get *get);
 /* ---- for core's own files ---- */
 
 /* Copies at most *budget bytes and takes them off it. */
+void rbuf_get_open(struct rbuf_peer *peer);
+bool rbuf_get_idle(const struct rbuf_peer *peer);
 int rbuf_get_progress(struct rbuf_peer *peer, uint64_t *budget);
-struct rbuf_peer *rbuf_get_chunk_completed(struct rbuf_work *work, int status);
 void rbuf_get_fail(struct rbuf_peer *peer, int status);
 
 #endif

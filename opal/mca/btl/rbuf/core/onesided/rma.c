@@ -5,23 +5,18 @@
  * end, the first `held_first`.
  */
 #include "core/onesided/rma.h"
-#include "core/onesided/rma_order.h"
 
 #include <errno.h>
 
 /* The next piece of the operation, or all of it. */
 static struct rbuf_fab_rma piece_of(const struct rbuf_peer *peer, struct rbuf_rma *rma)
 {
-    static const enum rbuf_fab_verb verbs[] = {[RBUF_RMA_WRITE] = RBUF_FAB_WRITE,
-                                               [RBUF_RMA_READ] = RBUF_FAB_READ,
-                                               [RBUF_RMA_FETCH_ADD] = RBUF_FAB_FETCH_ADD,
-                                               [RBUF_RMA_COMPARE_SWAP] = RBUF_FAB_COMPARE_SWAP};
     const uint32_t most = peer->core->options.max_message;
     const uint64_t left = rma->span - rma->done;
-    const bool inlined = rma->operation == RBUF_RMA_WRITE &&
+    const bool inlined = rma->operation == RBUF_FAB_WRITE &&
                          rma->span <= rbuf_fab_inline_max(peer->queue[RBUF_BULK]);
 
-    return (struct rbuf_fab_rma){.verb = inlined ? RBUF_FAB_WRITE_INLINE : verbs[rma->operation],
+    return (struct rbuf_fab_rma){.verb = inlined ? RBUF_FAB_WRITE_INLINE : rma->operation,
                                  .bytes = left < most ? (uint32_t) left : most,
                                  .local = (unsigned char *) rma->local + rma->done,
                                  .remote = rma->remote + rma->done,
@@ -41,7 +36,7 @@ static bool piece_under_way(const struct rbuf_rma *rma)
  * returns their number. */
 static unsigned describe(const struct rbuf_peer *peer, struct rbuf_fab_rma *list)
 {
-    struct rbuf_rma *rma = TAILQ_FIRST(&peer->rmas);
+    struct rbuf_rma *rma = TAILQ_FIRST(&peer->onesided.rmas);
     unsigned count = 0;
 
     while (rma != NULL && count < RBUF_FAB_LIST && !piece_under_way(rma)) {
@@ -66,48 +61,74 @@ static bool post(struct rbuf_peer *peer, int *done)
     }
     status = rbuf_fab_post_list(peer->queue[RBUF_BULK], list, count, &posted);
     for (unsigned i = 0; i < posted; i++) {
-        struct rbuf_rma *rma = TAILQ_FIRST(&peer->rmas);
+        struct rbuf_rma *rma = TAILQ_FIRST(&peer->onesided.rmas);
 
         rma->done += list[i].bytes;
         peer->in_flight++;
         if (rma->done == rma->span) {
-            TAILQ_REMOVE(&peer->rmas, rma, link);
+            TAILQ_REMOVE(&peer->onesided.rmas, rma, link);
             ++*done;
         }
     }
     peer->core->stats.rma_requests += posted;
     peer->core->stats.rma_doorbells += posted > 0;
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
-    }
-    return status == RBUF_FAB_OK;
+    return rbuf_peer_posted(peer, status);
 }
 
 static void count(struct rbuf_stats *stats, const struct rbuf_rma *rma)
 {
-    switch (rma->operation) {
-    case RBUF_RMA_WRITE:
+    if (rma->operation == RBUF_FAB_WRITE) {
         stats->direct_puts++;
         stats->direct_bytes += rma->bytes;
-        break;
-    case RBUF_RMA_READ:
+    } else if (rma->operation == RBUF_FAB_READ) {
         stats->reads++;
-        break;
-    case RBUF_RMA_FETCH_ADD:
-    case RBUF_RMA_COMPARE_SWAP:
+    } else {
         stats->atomics++;
-        break;
     }
 }
+
+/* ---- ends ---- */
+
+/* Of an operation, and of those that its request did besides. */
+static void end(struct rbuf_rma *rma, int status)
+{
+    struct rbuf_rma *other;
+
+    while ((other = TAILQ_FIRST(&rma->with)) != NULL) {
+        TAILQ_REMOVE(&rma->with, other, link);
+        rbuf_core_raise(other->work.peer->core, RBUF_EVENT_RMA, other->work.peer, other, status);
+    }
+    rbuf_core_raise(rma->work.peer->core, RBUF_EVENT_RMA, rma->work.peer, rma, status);
+}
+
+/* The next piece goes with the peer's progress. */
+static void completed(struct rbuf_work *work, int status)
+{
+    struct rbuf_rma *rma =
+        (struct rbuf_rma *) (void *) ((char *) work - offsetof(struct rbuf_rma, work));
+    struct rbuf_peer *peer = work->peer;
+    const bool queued = TAILQ_FIRST(&peer->onesided.rmas) == rma;
+
+    rma->back = rma->done;
+    if (status == 0 && queued) {
+        return;
+    }
+    if (queued) {
+        TAILQ_REMOVE(&peer->onesided.rmas, rma, link);
+    }
+    end(rma, status != 0 || rma->done == rma->span ? status : -ECONNRESET);
+}
+
+/* ---- begins ---- */
 
 /* False: the peer has failed, and so has the operation. */
 static bool begin(struct rbuf_peer *peer, struct rbuf_rma *rma)
 {
-    rma->peer = peer;
+    rma->work.peer = peer;
     rma->done = 0;
     rma->back = 0;
     rma->span = rma->bytes;
-    rma->work.kind = RBUF_WORK_RMA;
+    rma->work.completed = completed;
     TAILQ_INIT(&rma->with);
     count(&peer->core->stats, rma);
     if (peer->state == RBUF_PEER_FAILED) {
@@ -124,11 +145,11 @@ void rbuf_rma_start(struct rbuf_peer *peer, struct rbuf_rma *rma)
     }
     rbuf_rma_release(peer);
     /* Queued first, so that a queue pair found dead fails this operation with the others. */
-    TAILQ_INSERT_TAIL(&peer->rmas, rma, link);
+    TAILQ_INSERT_TAIL(&peer->onesided.rmas, rma, link);
     if (peer->state == RBUF_PEER_CONNECTED) {
         rbuf_rma_progress(peer);
     }
-    if (!TAILQ_EMPTY(&peer->rmas)) {
+    if (!TAILQ_EMPTY(&peer->onesided.rmas)) {
         rbuf_peer_wake(peer);
     }
 }
@@ -142,7 +163,7 @@ static bool can_merge(const struct rbuf_peer *peer, const struct rbuf_rma *rma,
 {
     const uint64_t span = rma->span + next->span;
     const uint32_t most = rbuf_fab_inline_max(peer->queue[RBUF_BULK]);
-    const bool inlined = rma->operation == RBUF_RMA_WRITE && span <= most;
+    const bool inlined = rma->operation == RBUF_FAB_WRITE && span <= most;
 
     return rma->operation == next->operation && rma->rkey == next->rkey &&
            (inlined || (rma->lkey == next->lkey && rma->lkey != 0)) &&
@@ -153,7 +174,7 @@ static bool can_merge(const struct rbuf_peer *peer, const struct rbuf_rma *rma,
 
 void rbuf_rma_hold(struct rbuf_peer *peer, struct rbuf_rma *rma)
 {
-    struct rbuf_rma *last = TAILQ_LAST(&peer->rmas, rbuf_rma_list);
+    struct rbuf_rma *last = TAILQ_LAST(&peer->onesided.rmas, rbuf_rma_list);
 
     if (peer->core->options.rma_order == RBUF_RMA_ISSUE || peer->state != RBUF_PEER_CONNECTED) {
         rbuf_rma_start(peer, rma);
@@ -162,15 +183,16 @@ void rbuf_rma_hold(struct rbuf_peer *peer, struct rbuf_rma *rma)
     (void) begin(peer, rma);
     peer->core->stats.rma_held++;
     peer->core->queued++;
-    if (peer->held++ > 0 && can_merge(peer, last, rma)) {
+    if (peer->onesided.held++ > 0 && can_merge(peer, last, rma)) {
         TAILQ_INSERT_TAIL(&last->with, rma, link);
         last->span += rma->span;
         peer->core->stats.rma_merged++;
     } else {
-        TAILQ_INSERT_TAIL(&peer->rmas, rma, link);
-        peer->held_first = peer->held_first != NULL ? peer->held_first : rma;
+        TAILQ_INSERT_TAIL(&peer->onesided.rmas, rma, link);
+        peer->onesided.held_first =
+            peer->onesided.held_first != NULL ? peer->onesided.held_first : rma;
     }
-    if (peer->held == RBUF_RMA_HELD_MOST) {
+    if (peer->onesided.held == RBUF_RMA_HELD_MOST) {
         rbuf_rma_progress(peer);
     }
     rbuf_peer_wake(peer);
@@ -179,16 +201,16 @@ void rbuf_rma_hold(struct rbuf_peer *peer, struct rbuf_rma *rma)
 /* Those that are held are so no more. */
 static void let_go(struct rbuf_peer *peer)
 {
-    peer->core->queued -= peer->held;
-    peer->held = 0;
-    peer->held_first = NULL;
+    peer->core->queued -= peer->onesided.held;
+    peer->onesided.held = 0;
+    peer->onesided.held_first = NULL;
 }
 
 void rbuf_rma_release(struct rbuf_peer *peer)
 {
     const struct rbuf_core_options *options = &peer->core->options;
     struct rbuf_rma *list[RBUF_RMA_HELD_MOST];
-    struct rbuf_rma *rma = peer->held_first;
+    struct rbuf_rma *rma = peer->onesided.held_first;
     unsigned held = 0;
 
     if (rma == NULL) {
@@ -200,10 +222,15 @@ void rbuf_rma_release(struct rbuf_peer *peer)
     }
     rbuf_rma_arrange(options->rma_order, options->reads, list, held);
     for (unsigned i = 0; i < held; i++) {
-        TAILQ_REMOVE(&peer->rmas, list[i], link);
-        TAILQ_INSERT_TAIL(&peer->rmas, list[i], link);
+        TAILQ_REMOVE(&peer->onesided.rmas, list[i], link);
+        TAILQ_INSERT_TAIL(&peer->onesided.rmas, list[i], link);
     }
     let_go(peer);
+}
+
+void rbuf_rma_open(struct rbuf_peer *peer)
+{
+    TAILQ_INIT(&peer->onesided.rmas);
 }
 
 int rbuf_rma_progress(struct rbuf_peer *peer)
@@ -211,39 +238,9 @@ int rbuf_rma_progress(struct rbuf_peer *peer)
     int done = 0;
 
     rbuf_rma_release(peer);
-    while (!TAILQ_EMPTY(&peer->rmas) && post(peer, &done)) {
+    while (!TAILQ_EMPTY(&peer->onesided.rmas) && post(peer, &done)) {
     }
     return done;
-}
-
-/* ---- ends ---- */
-
-/* Of an operation, and of those that its request did besides. */
-static void end(struct rbuf_rma *rma, int status)
-{
-    struct rbuf_rma *other;
-
-    while ((other = TAILQ_FIRST(&rma->with)) != NULL) {
-        TAILQ_REMOVE(&rma->with, other, link);
-        rbuf_core_raise(other->peer->core, RBUF_EVENT_RMA, other->peer, other, status);
-    }
-    rbuf_core_raise(rma->peer->core, RBUF_EVENT_RMA, rma->peer, rma, status);
-}
-
-/* The next piece goes with the peer's progress. */
-void rbuf_rma_completed(struct rbuf_rma *rma, int status)
-{
-    struct rbuf_peer *peer = rma->peer;
-    const bool queued = TAILQ_FIRST(&peer->rmas) == rma;
-
-    rma->back = rma->done;
-    if (status == 0 && queued) {
-        return;
-    }
-    if (queued) {
-        TAILQ_REMOVE(&peer->rmas, rma, link);
-    }
-    end(rma, status != 0 || rma->done == rma->span ? status : -ECONNRESET);
 }
 
 void rbuf_rma_fail(struct rbuf_peer *peer, int status)
@@ -251,8 +248,8 @@ void rbuf_rma_fail(struct rbuf_peer *peer, int status)
     struct rbuf_rma *rma;
 
     let_go(peer);
-    while ((rma = TAILQ_FIRST(&peer->rmas)) != NULL) {
-        TAILQ_REMOVE(&peer->rmas, rma, link);
+    while ((rma = TAILQ_FIRST(&peer->onesided.rmas)) != NULL) {
+        TAILQ_REMOVE(&peer->onesided.rmas, rma, link);
         if (!piece_under_way(rma)) { /* else it ends with that, as those that are posted */
             end(rma, status);
         }

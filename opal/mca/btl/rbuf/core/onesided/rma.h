@@ -8,7 +8,7 @@
  *
  * One-sided programs start many writes and reads before they wait for any, and MPI says nothing of
  * their order. Such are held until the peer's next progress, or until something is started for it
- * that is not held; then they are put in order (core/onesided/rma_order.h) and posted with one
+ * that is not held; then they are put in order (core/onesided/rma_order.c) and posted with one
  * doorbell. Neighbours become one request. What is held counts in core's `queued`, so that somebody
  * sees to it also while the process computes.
  *
@@ -21,16 +21,9 @@
 
 #include "core/state/state.h"
 
-enum rbuf_rma_operation {
-    RBUF_RMA_WRITE,
-    RBUF_RMA_READ,
-    RBUF_RMA_FETCH_ADD,
-    RBUF_RMA_COMPARE_SWAP
-};
-
 /* The user sets everything down to `compare`, and owns it again with its RBUF_EVENT_RMA. */
 struct rbuf_rma {
-    enum rbuf_rma_operation operation;
+    enum rbuf_fab_verb operation; /* not WRITE_INLINE: that is core's choice */
     void *local;     /* 8 aligned bytes for atomics; registered unless a write goes inline */
     uint64_t remote; /* registered at the peer */
     uint64_t bytes;
@@ -44,7 +37,6 @@ struct rbuf_rma {
                       a piece is under way */
     uint64_t span; /* bytes of its request: its own, and those of `with` */
     struct rbuf_rma_list with; /* neighbours that are merged into it */
-    struct rbuf_peer *peer;
     struct rbuf_work work;
     TAILQ_ENTRY(rbuf_rma) link;
 };
@@ -60,9 +52,26 @@ void rbuf_rma_hold(struct rbuf_peer *peer, struct rbuf_rma *rma);
 /* Puts what is held in order; what is queued next goes behind it. */
 void rbuf_rma_release(struct rbuf_peer *peer);
 
+/* Orders `count` writes and reads, of which `reads` reads may be under way. */
+void rbuf_rma_arrange(enum rbuf_rma_order order, unsigned reads, struct rbuf_rma **list,
+                      unsigned count);
+
 /* For core's own files. */
+void rbuf_rma_open(struct rbuf_peer *peer);
 int rbuf_rma_progress(struct rbuf_peer *peer);
-void rbuf_rma_completed(struct rbuf_rma *rma, int status);
+
+/* True if some are held, which rbuf_rma_release() posts. */
+static inline bool rbuf_rma_holds(const struct rbuf_peer *peer)
+{
+    return peer->onesided.held > 0;
+}
+
+/* True if none waits to be posted. */
+static inline bool rbuf_rma_idle(const struct rbuf_peer *peer)
+{
+    return TAILQ_EMPTY(&peer->onesided.rmas);
+}
+
 void rbuf_rma_fail(struct rbuf_peer *peer, int status);
 
 #endif

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* The order of writes and reads (core/onesided/rma_order.h). The list is sorted in place: what
- * stands before `done` is in order. */
-#include "core/onesided/rma_order.h"
+/*
+ * In which order writes and reads of one list are posted. A queue pair's requests leave in their
+ * order: a read that stands behind writes is asked for when those have left, and the way back, on
+ * which its data comes, is idle until then. After W. Huang, G. Santhanaraman, H.-W. Jin and D. K.
+ * Panda, "Scheduling of MPI-2 One Sided Operations over InfiniBand", IPDPS 2005, section 4.1.
+ *
+ * Invariants: writes keep their order among themselves, and so do reads; a write and a read that
+ * overlap, here or there, keep theirs. The list is sorted in place: what stands before `done` is in
+ * order.
+ *
+ * Threads: a function of its arguments.
+ */
+#include "core/onesided/rma.h"
 
 #include <string.h>
-
-#include "core/onesided/rma.h"
 
 /* What is in order already. */
 struct arranged {
@@ -45,8 +53,8 @@ static bool reads_next(enum rbuf_rma_order order, unsigned reads, const struct a
 {
     switch (order) {
     case RBUF_RMA_INTERLEAVE:
-        return arranged->done > 0 ? list[arranged->done - 1]->operation == RBUF_RMA_WRITE
-                                  : list[0]->operation == RBUF_RMA_READ;
+        return arranged->done > 0 ? list[arranged->done - 1]->operation == RBUF_FAB_WRITE
+                                  : list[0]->operation == RBUF_FAB_READ;
     case RBUF_RMA_BOTH:
         return arranged->reads < reads || arranged->written >= arranged->awaited;
     case RBUF_RMA_PRIORITIZE:
@@ -59,14 +67,14 @@ static bool reads_next(enum rbuf_rma_order order, unsigned reads, const struct a
 /* Takes the operation at the place `done` into account. */
 static void advance(struct arranged *arranged, unsigned reads, struct rbuf_rma *const *list)
 {
-    if (list[arranged->done++]->operation == RBUF_RMA_WRITE) {
+    if (list[arranged->done++]->operation == RBUF_FAB_WRITE) {
         arranged->written += list[arranged->done - 1]->span;
         return;
     }
     if (++arranged->reads < reads) {
         return;
     }
-    while (list[arranged->oldest]->operation == RBUF_RMA_WRITE) {
+    while (list[arranged->oldest]->operation == RBUF_FAB_WRITE) {
         arranged->oldest++;
     }
     arranged->awaited += list[arranged->oldest++]->span;
@@ -96,7 +104,7 @@ void rbuf_rma_arrange(enum rbuf_rma_order order, unsigned reads, struct rbuf_rma
         const bool read = reads_next(order, reads, &arranged, list);
         unsigned next = at;
 
-        while (next < count && (list[next]->operation == RBUF_RMA_READ) != read) {
+        while (next < count && (list[next]->operation == RBUF_FAB_READ) != read) {
             next++;
         }
         if (next < count && may_pass(list, at, next)) {

@@ -91,6 +91,12 @@ struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *sour
 /* Something goes in place from `source`, or in fragments: no put takes early data of it, even if
  * others would. No put will take these. Not of packed ones. */
 void rbuf_early_forget(struct rbuf_peer *peer, const void *source);
+
+/* True if the peer has leased us a window: there may be something to forget. */
+static inline bool rbuf_early_may_begin(const struct rbuf_peer *peer)
+{
+    return peer->rendezvous.early_out != NULL;
+}
 void rbuf_early_drop(struct rbuf_peer *peer, struct rbuf_early_data *data);
 
 /* Names to the receiver which early data are those of the put with that grant; NULL: none are. */
@@ -102,12 +108,6 @@ bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint
 
 /* Writes what is WRITING, now or never. Returns the number of messages. */
 int rbuf_early_out_progress(struct rbuf_peer *peer, uint64_t *budget);
-
-/* A chunk is back: the peer that it was for. */
-struct rbuf_peer *rbuf_early_out_completed(struct rbuf_work *work);
-
-/* True if nothing is left to be written without being asked for. */
-bool rbuf_early_out_idle(const struct rbuf_peer *peer);
 
 void rbuf_early_out_remove(struct rbuf_peer *peer);
 

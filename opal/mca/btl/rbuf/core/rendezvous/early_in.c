@@ -5,8 +5,6 @@
  */
 #include "core/rendezvous/early.h"
 
-#include <errno.h>
-
 #include "core/rendezvous/lease.h"
 #include "core/state/state.h"
 #include "core/link/credit.h"
@@ -18,8 +16,9 @@
 static void become(const struct rbuf_peer *peer, struct rbuf_early_slot *slot,
                    enum rbuf_early_slot_state state)
 {
-    rbuf_trace("slot", peer->index, slot->seq, rbuf_early_slot_state_name(slot->state),
-               rbuf_early_slot_state_name(state));
+    static const char *const names[] = {RBUF_EARLY_SLOT_STATES(RBUF_STATE_NAME)};
+
+    rbuf_trace("slot", peer->index, slot->seq, names[slot->state], names[state]);
     slot->state = state;
 }
 
@@ -27,7 +26,7 @@ static void become(const struct rbuf_peer *peer, struct rbuf_early_slot *slot,
 
 void rbuf_early_in_returned(struct rbuf_peer *peer)
 {
-    struct rbuf_early_in *in = peer->early_in;
+    struct rbuf_early_in *in = peer->rendezvous.early_in;
 
     if (in == NULL || in->state != RBUF_EARLY_IN_RECALLED) {
         peer->core->stats.messages_refused++;
@@ -61,19 +60,19 @@ void rbuf_early_in_immediate(struct rbuf_core *core, uint32_t immediate)
 {
     const uint32_t of_window = immediate & ((1u << RBUF_IMMEDIATE_INDEX_BITS) - 1);
     const uint32_t number = immediate & ((1u << RBUF_IMMEDIATE_WINDOW_BITS) - 1);
-    struct rbuf_peer *peer = core->windows.holder[number];
+    struct rbuf_peer *peer = core->rendezvous.windows.holder[number];
 
-    if (peer == NULL || peer->early_in->immediate != of_window) {
+    if (peer == NULL || peer->rendezvous.early_in->immediate != of_window) {
         core->stats.messages_refused++;
         return;
     }
-    arrivals_of(peer->early_in, immediate)->chunks++;
+    arrivals_of(peer->rendezvous.early_in, immediate)->chunks++;
     rbuf_credit_consumed(peer, RBUF_FLOW_BULK);
 }
 
 uint32_t rbuf_early_in_arrived(const struct rbuf_peer *peer, uint32_t seq)
 {
-    const struct rbuf_early_in *in = peer->early_in;
+    const struct rbuf_early_in *in = peer->rendezvous.early_in;
     const struct rbuf_early_arrivals *arrivals = &in->arrivals[seq % RBUF_EARLY_SLOTS];
 
     return arrivals->immediate == rbuf_immediate_of_early(in->immediate, seq) ? arrivals->chunks
@@ -86,7 +85,7 @@ uint32_t rbuf_early_in_arrived(const struct rbuf_peer *peer, uint32_t seq)
  * for receives: no other release may come. */
 bool rbuf_early_in_owed(const struct rbuf_peer *peer)
 {
-    const struct rbuf_early_in *in = peer->early_in;
+    const struct rbuf_early_in *in = peer->rendezvous.early_in;
 
     return in != NULL && in->state == RBUF_EARLY_IN_LEASED && in->unreported > 0 &&
            (in->unreported >= REPORT_DUE || in->unreported + in->unclaimed >= RBUF_EARLY_SLOTS);
@@ -104,7 +103,7 @@ static void report_if_owed(struct rbuf_peer *peer)
 static void keep_report_new(struct rbuf_peer *peer, const struct rbuf_early_slot *slot,
                             uint32_t seq)
 {
-    struct rbuf_early_in *in = peer->early_in;
+    struct rbuf_early_in *in = peer->rendezvous.early_in;
 
     if (slot->state != RBUF_EARLY_SLOT_FREE) {
         in->released = rbuf_early_report(in->released, slot->seq);
@@ -118,7 +117,7 @@ static void keep_report_new(struct rbuf_peer *peer, const struct rbuf_early_slot
  * for that. A grant that claimed it wrongly does not find it any more, and is corrected. */
 static bool fill_slot(struct rbuf_peer *peer, uint32_t seq, uint32_t bytes)
 {
-    struct rbuf_early_in *in = peer->early_in;
+    struct rbuf_early_in *in = peer->rendezvous.early_in;
     struct rbuf_early_slot *slot = &in->slot[seq % RBUF_EARLY_SLOTS];
     const uint64_t most = (uint64_t) in->slot_blocks * rbuf_block_payload(&in->schedule);
 
@@ -138,7 +137,7 @@ static bool fill_slot(struct rbuf_peer *peer, uint32_t seq, uint32_t bytes)
 
 bool rbuf_early_in_rts(struct rbuf_peer *peer, uint64_t argument)
 {
-    struct rbuf_early_in *in = peer->early_in;
+    struct rbuf_early_in *in = peer->rendezvous.early_in;
 
     peer->core->stats.rts_received++;
     if (in == NULL) {
@@ -161,32 +160,33 @@ bool rbuf_early_in_rts(struct rbuf_peer *peer, uint64_t argument)
 
 void rbuf_early_in_claim(struct rbuf_peer *peer, struct rbuf_early_slot *slot)
 {
-    peer->early_in->unclaimed -= slot->state == RBUF_EARLY_SLOT_UNCLAIMED;
+    peer->rendezvous.early_in->unclaimed -= slot->state == RBUF_EARLY_SLOT_UNCLAIMED;
     become(peer, slot, RBUF_EARLY_SLOT_CLAIMED);
     slot->claims++;
 }
 
 void rbuf_early_in_unclaim(struct rbuf_peer *peer, uint32_t seq)
 {
-    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, seq);
+    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->rendezvous.early_in, seq);
 
     if (slot == NULL || slot->claims == 0 || --slot->claims > 0) {
         return;
     }
-    if (peer->early_in->state == RBUF_EARLY_IN_RETURNED) { /* the peer has dropped them */
+    if (peer->rendezvous.early_in->state ==
+        RBUF_EARLY_IN_RETURNED) { /* the peer has dropped them */
         become(peer, slot, RBUF_EARLY_SLOT_FREE);
         rbuf_lease_free_if_unused(peer);
         return;
     }
     become(peer, slot, RBUF_EARLY_SLOT_UNCLAIMED);
-    peer->early_in->unclaimed++;
+    peer->rendezvous.early_in->unclaimed++;
     report_if_owed(peer);
 }
 
 void rbuf_early_in_release(struct rbuf_peer *peer, uint32_t seq)
 {
-    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, seq);
-    struct rbuf_early_in *in = peer->early_in;
+    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->rendezvous.early_in, seq);
+    struct rbuf_early_in *in = peer->rendezvous.early_in;
 
     if (slot == NULL) {
         return;
@@ -201,25 +201,24 @@ void rbuf_early_in_release(struct rbuf_peer *peer, uint32_t seq)
 
 int rbuf_early_in_report(struct rbuf_peer *peer)
 {
-    struct rbuf_early_in *in = peer->early_in;
+    struct rbuf_early_in *in = peer->rendezvous.early_in;
 
-    if (!rbuf_early_in_owed(peer)) {
+    if (!rbuf_early_in_owed(peer) || !rbuf_words_write(peer, RBUF_WORD_EARLY, in->released)) {
         return 0;
     }
-    switch (rbuf_words_write(peer, rbuf_words_early(), in->released)) {
-    case RBUF_FAB_OK:
-        in->unreported = 0;
-        return 1;
-    case RBUF_FAB_AGAIN:
-        break;
-    case RBUF_FAB_DEAD:
-        rbuf_peer_break(peer, -ECONNRESET);
-        break;
-    }
-    return 0;
+    in->unreported = 0;
+    return 1;
 }
 
 /* ---- fragments ---- */
+
+/* The slot of packed data of which more may come; NULL: there is none. */
+static struct rbuf_early_slot *find_packed(struct rbuf_early_in *in, uint32_t seq)
+{
+    struct rbuf_early_slot *slot = rbuf_early_in_find(in, seq);
+
+    return slot != NULL && slot->bytes == 0 && slot->state == RBUF_EARLY_SLOT_CLAIMED ? slot : NULL;
+}
 
 bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_t bytes,
                             uint32_t *block)
@@ -231,13 +230,12 @@ bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_
     if (bytes < sizeof(*fragment)) {
         return false;
     }
-    slot = rbuf_early_in_find(peer->early_in, fragment->seq);
-    if (slot == NULL || slot->bytes > 0 || slot->state != RBUF_EARLY_SLOT_CLAIMED ||
-        fragment->blocks > RBUF_FRAGMENT_BLOCKS ||
-        (uint32_t) fragment->first + fragment->blocks > peer->early_in->slot_blocks) {
+    slot = find_packed(peer->rendezvous.early_in, fragment->seq);
+    if (slot == NULL || fragment->blocks > RBUF_FRAGMENT_BLOCKS ||
+        (uint32_t) fragment->first + fragment->blocks > peer->rendezvous.early_in->slot_blocks) {
         return false;
     }
-    payload = rbuf_block_payload(&peer->early_in->schedule);
+    payload = rbuf_block_payload(&peer->rendezvous.early_in->schedule);
     for (uint32_t i = 0; i < fragment->blocks; i++) {
         if (fragment->bytes[i] == 0 || fragment->bytes[i] > payload) {
             return false;
@@ -254,7 +252,7 @@ bool rbuf_early_in_fragment(struct rbuf_peer *peer, const void *message, uint32_
 
 void rbuf_early_in_fragment_over(struct rbuf_peer *peer, const struct rbuf_fragment *fragment)
 {
-    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, fragment->seq);
+    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->rendezvous.early_in, fragment->seq);
 
     if (slot != NULL && slot->claims > 0 && --slot->claims == 0 &&
         slot->state == RBUF_EARLY_SLOT_LAST) {
@@ -264,9 +262,9 @@ void rbuf_early_in_fragment_over(struct rbuf_peer *peer, const struct rbuf_fragm
 
 bool rbuf_early_in_closed(struct rbuf_peer *peer, uint32_t seq)
 {
-    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, seq);
+    struct rbuf_early_slot *slot = find_packed(peer->rendezvous.early_in, seq);
 
-    if (slot == NULL || slot->bytes > 0 || slot->state != RBUF_EARLY_SLOT_CLAIMED) {
+    if (slot == NULL) {
         return false;
     }
     become(peer, slot, RBUF_EARLY_SLOT_LAST);
@@ -280,14 +278,14 @@ bool rbuf_early_in_closed(struct rbuf_peer *peer, uint32_t seq)
 
 uint32_t rbuf_early_in_block(const struct rbuf_peer *peer, uint32_t seq)
 {
-    const struct rbuf_early_in *in = peer->early_in;
+    const struct rbuf_early_in *in = peer->rendezvous.early_in;
 
     return in->first + seq % RBUF_EARLY_SLOTS * in->slot_blocks;
 }
 
 uint64_t rbuf_early_in_flag(const struct rbuf_peer *peer, uint32_t seq)
 {
-    const struct rbuf_early_in *in = peer->early_in;
+    const struct rbuf_early_in *in = peer->rendezvous.early_in;
 
     return in->flag + (uint64_t) seq * in->slot_blocks;
 }

@@ -34,8 +34,9 @@ static bool is_pending(const struct rbuf_early_data *data)
 static void become(const struct rbuf_peer *peer, struct rbuf_early_data *data,
                    enum rbuf_early_state state)
 {
-    rbuf_trace("early", peer->index, data->seq, rbuf_early_state_name(data->state),
-               rbuf_early_state_name(state));
+    static const char *const names[] = {RBUF_EARLY_STATES(RBUF_STATE_NAME)};
+
+    rbuf_trace("early", peer->index, data->seq, names[data->state], names[state]);
     data->state = state;
 }
 
@@ -44,7 +45,7 @@ static void settle(struct rbuf_peer *peer, struct rbuf_early_data *data)
 {
     if (data->state == RBUF_EARLY_WRITING) {
         become(peer, data, RBUF_EARLY_WRITTEN);
-        peer->early_out->writing--;
+        peer->rendezvous.early_out->writing--;
     }
 }
 
@@ -71,7 +72,7 @@ static bool window_usable(const struct rbuf_peer *peer, const struct rbuf_early_
 
 void rbuf_early_out_leased(struct rbuf_peer *peer, const struct rbuf_early_window *window)
 {
-    struct rbuf_early_out *out = peer->early_out;
+    struct rbuf_early_out *out = peer->rendezvous.early_out;
 
     if (rbuf_peer_is_lost(peer)) {
         return;
@@ -86,7 +87,7 @@ void rbuf_early_out_leased(struct rbuf_peer *peer, const struct rbuf_early_windo
             rbuf_peer_break(peer, -ENOMEM);
             return;
         }
-        peer->early_out = out;
+        peer->rendezvous.early_out = out;
     }
     out->state = RBUF_EARLY_OUT_OPEN;
     out->window = *window;
@@ -100,7 +101,7 @@ void rbuf_early_out_leased(struct rbuf_peer *peer, const struct rbuf_early_windo
  * be among it. */
 static void give_back(struct rbuf_peer *peer)
 {
-    struct rbuf_early_out *out = peer->early_out;
+    struct rbuf_early_out *out = peer->rendezvous.early_out;
 
     if (out->state == RBUF_EARLY_OUT_RETURNING && out->in_flight == 0) {
         out->state = RBUF_EARLY_OUT_RETURNED;
@@ -111,7 +112,7 @@ static void give_back(struct rbuf_peer *peer)
 /* What a put has taken it goes on writing: the receiver keeps the window until it has that. */
 void rbuf_early_out_recalled(struct rbuf_peer *peer)
 {
-    struct rbuf_early_out *out = peer->early_out;
+    struct rbuf_early_out *out = peer->rendezvous.early_out;
 
     if (rbuf_peer_is_lost(peer)) {
         return;
@@ -129,24 +130,24 @@ void rbuf_early_out_recalled(struct rbuf_peer *peer)
     give_back(peer);
 }
 
-struct rbuf_peer *rbuf_early_out_completed(struct rbuf_work *work)
+static void chunk_completed(struct rbuf_work *work, int status)
 {
     struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_of(work);
-    struct rbuf_peer *peer = chunk->peer;
+    struct rbuf_peer *peer = work->peer;
 
+    (void) status;
     chunk->early->in_flight--;
-    peer->early_out->in_flight--;
+    peer->rendezvous.early_out->in_flight--;
     if (peer->state == RBUF_PEER_CONNECTED) {
         give_back(peer);
     }
     rbuf_tx_chunk_free(peer->core, chunk);
-    return peer;
 }
 
 void rbuf_early_out_remove(struct rbuf_peer *peer)
 {
-    free(peer->early_out);
-    peer->early_out = NULL;
+    free(peer->rendezvous.early_out);
+    peer->rendezvous.early_out = NULL;
 }
 
 /* ---- slots ---- */
@@ -164,7 +165,8 @@ static bool is_released(const struct rbuf_peer *peer, uint32_t seq)
  * not place in order may keep one back. */
 static bool is_free(const struct rbuf_peer *peer, struct rbuf_early_data *data)
 {
-    const enum rbuf_arrival arrival = (enum rbuf_arrival) peer->early_out->window.arrival;
+    const enum rbuf_arrival arrival =
+        (enum rbuf_arrival) peer->rendezvous.early_out->window.arrival;
     const bool ordered = arrival == RBUF_ARRIVAL_BLOCK || arrival == RBUF_ARRIVAL_CHUNK;
     const bool used = data->state == RBUF_EARLY_TAKEN || data->state == RBUF_EARLY_PACKED;
     const bool over = (used && is_released(peer, data->seq)) || data->state == RBUF_EARLY_DROPPED;
@@ -175,22 +177,33 @@ static bool is_free(const struct rbuf_peer *peer, struct rbuf_early_data *data)
     return data->state == RBUF_EARLY_FREE;
 }
 
-/* A free slot; else, if that has aged, the one whose data have waited longest for a put. */
-static struct rbuf_early_data *find_slot(struct rbuf_peer *peer)
+/* What is in that state and was sent first. */
+static struct rbuf_early_data *first_in(struct rbuf_early_out *out, enum rbuf_early_state state)
 {
-    struct rbuf_early_out *out = peer->early_out;
-    struct rbuf_early_data *oldest = NULL;
+    struct rbuf_early_data *first = NULL;
 
     for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
         struct rbuf_early_data *data = &out->slot[i];
 
-        if (is_free(peer, data)) {
-            return data;
-        }
-        if (data->state == RBUF_EARLY_WRITTEN && (oldest == NULL || data->rts < oldest->rts)) {
-            oldest = data;
+        if (data->state == state && (first == NULL || data->rts < first->rts)) {
+            first = data;
         }
     }
+    return first;
+}
+
+/* A free slot; else, if that has aged, the one whose data have waited longest for a put. */
+static struct rbuf_early_data *find_slot(struct rbuf_peer *peer)
+{
+    struct rbuf_early_out *out = peer->rendezvous.early_out;
+    struct rbuf_early_data *oldest;
+
+    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
+        if (is_free(peer, &out->slot[i])) {
+            return &out->slot[i];
+        }
+    }
+    oldest = first_in(out, RBUF_EARLY_WRITTEN);
     if (oldest == NULL || out->rts - oldest->rts < AGED_RTS) {
         return NULL;
     }
@@ -231,7 +244,7 @@ static void note_later(struct rbuf_early_out *out, const void *source)
  * which may be stale. */
 static void drop_within(struct rbuf_peer *peer, const void *source, uint64_t length)
 {
-    struct rbuf_early_out *out = peer->early_out;
+    struct rbuf_early_out *out = peer->rendezvous.early_out;
     const uintptr_t begin = (uintptr_t) source;
 
     for (uint32_t i = 0; out != NULL && i < RBUF_EARLY_SLOTS; i++) {
@@ -268,26 +281,22 @@ static void pass_later_on(struct rbuf_early_out *out, const struct rbuf_early_da
 struct rbuf_early_data *rbuf_early_take(struct rbuf_peer *peer, const void *source,
                                         uint32_t claimed)
 {
-    struct rbuf_early_out *out = peer->early_out;
-    struct rbuf_early_data *data = claimed_of(out, source, claimed);
-
-    if (data != NULL) {
-        settle(peer, data);
-        become(peer, data, RBUF_EARLY_TAKEN);
-        pass_later_on(out, data);
-        return data;
-    }
-    data = newest_of(out, source);
+    struct rbuf_early_out *out = peer->rendezvous.early_out;
+    struct rbuf_early_data *ours = claimed_of(out, source, claimed);
+    struct rbuf_early_data *data = ours != NULL ? ours : newest_of(out, source);
 
     if (data == NULL) {
         return NULL;
     }
-    if (data->later > 0) { /* the put of a message without */
+    if (ours == NULL && data->later > 0) { /* the put of a message without */
         data->later--;
         return NULL;
     }
     settle(peer, data);
     become(peer, data, RBUF_EARLY_TAKEN);
+    if (ours != NULL) {
+        pass_later_on(out, data);
+    }
     return data;
 }
 
@@ -297,7 +306,7 @@ void rbuf_early_forget(struct rbuf_peer *peer, const void *source)
 {
     struct rbuf_early_data *data;
 
-    while ((data = newest_of(peer->early_out, source)) != NULL) {
+    while ((data = newest_of(peer->rendezvous.early_out, source)) != NULL) {
         rbuf_early_drop(peer, data);
     }
 }
@@ -316,13 +325,11 @@ void rbuf_early_name(struct rbuf_peer *peer, uint64_t grant_id, const struct rbu
  * are left to what is asked for. */
 static bool may_announce(struct rbuf_peer *peer)
 {
-    const struct rbuf_credit *credit = &peer->credit[RBUF_FLOW_BULK];
-    const uint32_t kept = credit->window / 2;
+    const uint32_t kept = rbuf_credit_window(peer, RBUF_FLOW_BULK) / 2;
 
-    return peer->early_out->window.immediate == 0 ||
+    return peer->rendezvous.early_out->window.immediate == 0 ||
            (rbuf_fab_has_room(peer->queue[RBUF_BULK], true) &&
-            (rbuf_credit_left(credit) > kept ||
-             (rbuf_credit_look(peer, RBUF_FLOW_BULK) && rbuf_credit_left(credit) > kept)));
+            rbuf_credit_has(peer, RBUF_FLOW_BULK, kept + 1));
 }
 
 /* Where the next chunk goes, at the peer. */
@@ -339,40 +346,29 @@ static uint64_t first_flag(const struct rbuf_early_window *window, uint32_t seq)
     return window->flag + (uint64_t) seq * window->slot_blocks;
 }
 
-static enum rbuf_fab_status post(struct rbuf_peer *peer, const struct rbuf_early_data *data,
-                                 struct rbuf_tx_chunk *chunk)
+/* Posts a chunk that is filled. True: it is on its way. False: it is free again. */
+static bool post(struct rbuf_peer *peer, struct rbuf_early_data *data, struct rbuf_tx_chunk *chunk,
+                 bool announced)
 {
-    const struct rbuf_early_window *window = &peer->early_out->window;
-    const struct rbuf_schedule *schedule = &window->schedule;
+    const struct rbuf_early_window *window = &peer->rendezvous.early_out->window;
+    const uint32_t immediate = rbuf_immediate_of_early(window->immediate, data->seq);
 
-    rbuf_tx_chunk_stamp(chunk, schedule, first_flag(window, data->seq));
-    return window->immediate != 0
-               ? rbuf_tx_chunk_write_announced(
-                     chunk, schedule, chunk_address(window, data), window->rkey,
-                     rbuf_immediate_of_early(window->immediate, data->seq))
-               : rbuf_tx_chunk_write(chunk, schedule, chunk_address(window, data), window->rkey);
-}
-
-/* What has become of a chunk. True: it is on its way. False: it is free again. */
-static bool chunk_posted(struct rbuf_peer *peer, struct rbuf_early_data *data,
-                         struct rbuf_tx_chunk *chunk, enum rbuf_fab_status status)
-{
-    if (status != RBUF_FAB_OK) {
+    if (!rbuf_peer_posted(peer, rbuf_tx_chunk_write(chunk, &window->schedule,
+                                                    first_flag(window, data->seq),
+                                                    chunk_address(window, data), window->rkey,
+                                                    announced ? &immediate : NULL))) {
         rbuf_tx_chunk_free(peer->core, chunk);
-        if (status == RBUF_FAB_DEAD) {
-            rbuf_peer_break(peer, -ECONNRESET);
-        }
         return false;
     }
-    chunk->work.kind = RBUF_WORK_EARLY;
+    chunk->work.completed = chunk_completed;
     chunk->early = data;
     data->in_flight++;
-    peer->early_out->in_flight++;
+    peer->rendezvous.early_out->in_flight++;
     peer->in_flight++;
     peer->core->stats.staged_chunks++;
     peer->core->stats.staged_bytes += chunk->shape.bytes;
     data->written += chunk->shape.bytes;
-    (void) rbuf_schedule_next(&peer->early_out->window.schedule, data->bytes, &data->next);
+    (void) rbuf_schedule_next(&window->schedule, data->bytes, &data->next);
     return true;
 }
 
@@ -384,7 +380,7 @@ static enum rbuf_proof proof_of(const struct rbuf_early_window *window)
 /* Copies the next chunk and posts it; false if it cannot be now. */
 static bool copy_chunk(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t *budget)
 {
-    const struct rbuf_schedule *schedule = &peer->early_out->window.schedule;
+    const struct rbuf_schedule *schedule = &peer->rendezvous.early_out->window.schedule;
     uint64_t whole = data->next.bytes;
     struct rbuf_tx_chunk *chunk =
         may_announce(peer) ? rbuf_tx_chunk_take(peer, schedule, &data->next) : NULL;
@@ -392,10 +388,11 @@ static bool copy_chunk(struct rbuf_peer *peer, struct rbuf_early_data *data, uin
     if (chunk == NULL) {
         return false;
     }
-    rbuf_tx_chunk_fill(chunk, schedule, proof_of(&peer->early_out->window),
-                       first_flag(&peer->early_out->window, data->seq), data->source, &whole);
+    rbuf_tx_chunk_fill(chunk, schedule, proof_of(&peer->rendezvous.early_out->window),
+                       first_flag(&peer->rendezvous.early_out->window, data->seq), data->source,
+                       &whole);
     *budget -= data->next.bytes < *budget ? data->next.bytes : *budget;
-    return chunk_posted(peer, data, chunk, post(peer, data, chunk));
+    return post(peer, data, chunk, peer->rendezvous.early_out->window.immediate != 0);
 }
 
 bool rbuf_early_write(struct rbuf_peer *peer, struct rbuf_early_data *data, uint64_t most,
@@ -417,41 +414,21 @@ static void write_now(struct rbuf_peer *peer, struct rbuf_early_data *data, uint
     }
 }
 
-/* What is WRITING and was sent first. */
-static struct rbuf_early_data *first_writing(struct rbuf_early_out *out)
-{
-    struct rbuf_early_data *first = NULL;
-
-    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
-        struct rbuf_early_data *data = &out->slot[i];
-
-        if (data->state == RBUF_EARLY_WRITING && (first == NULL || data->rts < first->rts)) {
-            first = data;
-        }
-    }
-    return first;
-}
-
 int rbuf_early_out_progress(struct rbuf_peer *peer, uint64_t *budget)
 {
-    struct rbuf_early_out *out = peer->early_out;
+    struct rbuf_early_out *out = peer->rendezvous.early_out;
     int done = 0;
 
     while (out != NULL && out->writing > 0 && peer->state == RBUF_PEER_CONNECTED) {
-        struct rbuf_early_data *data = first_writing(out);
+        struct rbuf_early_data *data = first_in(out, RBUF_EARLY_WRITING);
 
         settle(peer, data);
-        if (TAILQ_EMPTY(&peer->puts) && *budget > 0) { /* what is asked for goes first */
+        if (TAILQ_EMPTY(&peer->rendezvous.puts) && *budget > 0) { /* what is asked for goes first */
             write_now(peer, data, budget);
             done++;
         }
     }
     return done;
-}
-
-bool rbuf_early_out_idle(const struct rbuf_peer *peer)
-{
-    return peer->early_out == NULL || peer->early_out->writing == 0;
 }
 
 /* ---- the RTS ---- */
@@ -467,18 +444,15 @@ static uint64_t slot_bytes(const struct rbuf_early_window *window)
 static int send_rts(struct rbuf_peer *peer, struct rbuf_am *am, const void *source, uint64_t bytes,
                     uint32_t announced, struct rbuf_early_data **data)
 {
-    struct rbuf_early_out *out = peer->early_out;
-    const bool may = out != NULL && out->state == RBUF_EARLY_OUT_OPEN && bytes > 0;
-    struct rbuf_early_data *slot;
+    struct rbuf_early_out *out = peer->rendezvous.early_out;
+    const bool may =
+        out != NULL && out->state == RBUF_EARLY_OUT_OPEN && bytes > 0 && am->argument == 0;
+    struct rbuf_early_data *slot = may ? find_slot(peer) : NULL;
 
-    if (am->argument != 0) {
-        note_later(out, source);
-        return (int) rbuf_am_send(peer, am);
-    }
-    slot = may ? find_slot(peer) : NULL;
     if (slot == NULL) {
         note_later(out, source);
-        return (int) rbuf_am_send_as(peer, am, RBUF_MESSAGE_RTS, 0);
+        return (int) (am->argument != 0 ? rbuf_am_send(peer, am)
+                                        : rbuf_am_send_as(peer, am, RBUF_MESSAGE_RTS, 0));
     }
     out->rts++;
     *slot = (struct rbuf_early_data){.state = RBUF_EARLY_FREE,
@@ -499,7 +473,7 @@ static int send_rts(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
 /* The next chunk of what was sent first of those that the next progress would settle. */
 static void write_next(struct rbuf_peer *peer)
 {
-    struct rbuf_early_data *data = first_writing(peer->early_out);
+    struct rbuf_early_data *data = first_in(peer->rendezvous.early_out, RBUF_EARLY_WRITING);
     uint64_t budget = peer->core->options.quantum;
 
     (void) copy_chunk(peer, data, &budget);
@@ -514,16 +488,16 @@ int rbuf_early_send(struct rbuf_peer *peer, struct rbuf_am *am, const void *sour
     struct rbuf_early_data *data = NULL;
     int state;
 
-    if (peer->early_out == NULL) {
+    if (peer->rendezvous.early_out == NULL) {
         return send_rts(peer, am, source, 0, 0, &data);
     }
-    window = &peer->early_out->window;
+    window = &peer->rendezvous.early_out->window;
     drop_within(peer, source, bytes);
     bytes = rbuf_early_bytes(&window->schedule, window->slot_blocks, bytes);
     state = send_rts(peer, am, source, bytes, (uint32_t) bytes, &data);
-    if (peer->early_out->writing > 0 && !rbuf_peer_is_lost(peer)) {
+    if (peer->rendezvous.early_out->writing > 0 && !rbuf_peer_is_lost(peer)) {
         rbuf_peer_wake(peer);
-        if (state != RBUF_AM_QUEUED && TAILQ_EMPTY(&peer->puts)) {
+        if (state != RBUF_AM_QUEUED && TAILQ_EMPTY(&peer->rendezvous.puts)) {
             write_next(peer);
         }
     }
@@ -544,7 +518,8 @@ int rbuf_early_send_none(struct rbuf_peer *peer, struct rbuf_am *am, const void 
 int rbuf_early_send_packed(struct rbuf_peer *peer, struct rbuf_am *am, const void *source,
                            struct rbuf_early_data **data)
 {
-    const uint64_t bytes = peer->early_out != NULL ? slot_bytes(&peer->early_out->window) : 0;
+    const uint64_t bytes =
+        peer->rendezvous.early_out != NULL ? slot_bytes(&peer->rendezvous.early_out->window) : 0;
     int state;
 
     *data = NULL;
@@ -563,38 +538,33 @@ void rbuf_early_close(struct rbuf_peer *peer, const struct rbuf_early_data *data
 
 struct rbuf_tx_chunk *rbuf_early_begin(struct rbuf_peer *peer, struct rbuf_early_data *data)
 {
-    return peer->state == RBUF_PEER_CONNECTED && peer->early_out->state == RBUF_EARLY_OUT_OPEN &&
+    return peer->state == RBUF_PEER_CONNECTED &&
+                   peer->rendezvous.early_out->state == RBUF_EARLY_OUT_OPEN &&
                    data->written < data->bytes && rbuf_fab_has_room(peer->queue[RBUF_BULK], true)
-               ? rbuf_tx_chunk_take(peer, &peer->early_out->window.schedule, &data->next)
+               ? rbuf_tx_chunk_take(peer, &peer->rendezvous.early_out->window.schedule, &data->next)
                : NULL;
 }
 
 void *rbuf_early_block(const struct rbuf_peer *peer, const struct rbuf_tx_chunk *chunk, uint32_t i)
 {
-    return rbuf_arena_block(&peer->core->send_arena, chunk->arena_first) +
-           (size_t) i * peer->early_out->window.schedule.block_bytes;
+    return chunk->data + (size_t) i * peer->rendezvous.early_out->window.schedule.block_bytes;
 }
 
 uint32_t rbuf_early_block_payload(const struct rbuf_peer *peer)
 {
-    return rbuf_block_payload(&peer->early_out->window.schedule);
+    return rbuf_block_payload(&peer->rendezvous.early_out->window.schedule);
 }
 
 bool rbuf_early_end(struct rbuf_peer *peer, struct rbuf_early_data *data,
                     struct rbuf_tx_chunk *chunk, uint32_t blocks)
 {
-    const struct rbuf_early_window *window = &peer->early_out->window;
-
     if (blocks == 0) {
         rbuf_tx_chunk_free(peer->core, chunk);
         return true;
     }
     chunk->shape.blocks = blocks;
-    chunk->shape.bytes = blocks * rbuf_block_payload(&window->schedule);
+    chunk->shape.bytes = blocks * rbuf_early_block_payload(peer);
     data->next.blocks = blocks; /* the next one goes on behind it */
     data->next.bytes = chunk->shape.bytes;
-    rbuf_tx_chunk_stamp(chunk, &window->schedule, first_flag(window, data->seq));
-    return chunk_posted(
-        peer, data, chunk,
-        rbuf_tx_chunk_write(chunk, &window->schedule, chunk_address(window, data), window->rkey));
+    return post(peer, data, chunk, false);
 }

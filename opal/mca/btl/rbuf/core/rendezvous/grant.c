@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "core/eager/channel.h"
+#include "core/link/words.h"
 #include "core/stage/staging.h"
 
 #define STUCK_WAITS 20u
@@ -25,8 +26,10 @@
 
 static void become(struct rbuf_grant *grant, enum rbuf_grant_state state)
 {
-    rbuf_trace("grant", grant->peer->index, rbuf_grant_id(grant),
-               rbuf_grant_state_name(grant->state), rbuf_grant_state_name(state));
+    static const char *const names[] = {RBUF_GRANT_STATES(RBUF_STATE_NAME)};
+
+    rbuf_trace("grant", grant->peer->index, rbuf_grant_id(grant), names[grant->state],
+               names[state]);
     grant->state = state;
 }
 
@@ -49,7 +52,7 @@ static void describe(const struct rbuf_grant *grant, enum rbuf_offer_mode mode,
     if (mode == RBUF_OFFER_STAGED) {
         if (grant->lane_blocks > 0) {
             offer->lane = (uintptr_t) rbuf_arena_block(&core->receive_arena, grant->lane_first);
-            offer->rkey = rbuf_arena_rkey(&core->receive_arena, grant->lane_first);
+            offer->rkey = rbuf_arena_extent(&core->receive_arena, grant->lane_first)->rkey;
         }
         offer->flag = grant->lane_flag;
         offer->acks = grant->acks_first;
@@ -70,26 +73,23 @@ static bool slot_take(struct rbuf_grant *grant)
     if (grant->acks_wanted == 0) {
         return true;
     }
-    if (peer->words.acks == NULL) {
-        peer->words.acks = calloc(RBUF_ACK_SLOTS, sizeof(*peer->words.acks));
-    }
-    if (peer->words.acks == NULL) {
+    if (!rbuf_acks_open(peer)) {
         rbuf_peer_break(peer, -ENOMEM);
         return false;
     }
-    if (peer->slots_taken == UINT64_MAX) {
+    if (peer->rendezvous.slots_taken == UINT64_MAX) {
         return false;
     }
-    grant->slot = (uint8_t) __builtin_ctzll(~peer->slots_taken);
-    peer->slots_taken |= 1ull << grant->slot;
-    grant->acks_first = peer->words.acks[grant->slot];
+    grant->slot = (uint8_t) __builtin_ctzll(~peer->rendezvous.slots_taken);
+    peer->rendezvous.slots_taken |= 1ull << grant->slot;
+    grant->acks_first = rbuf_acks_count(peer, grant->slot);
     return true;
 }
 
 static void slot_give(struct rbuf_grant *grant)
 {
     if (grant->slot != NO_SLOT) {
-        grant->peer->slots_taken &= ~(1ull << grant->slot);
+        grant->peer->rendezvous.slots_taken &= ~(1ull << grant->slot);
     }
 }
 
@@ -97,7 +97,7 @@ static void slot_give(struct rbuf_grant *grant)
 static bool early_take(struct rbuf_grant *grant, enum rbuf_grant_early how, uint32_t seq)
 {
     struct rbuf_peer *peer = grant->peer;
-    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->early_in, seq);
+    struct rbuf_early_slot *slot = rbuf_early_in_find(peer->rendezvous.early_in, seq);
 
     if (slot == NULL || slot->bytes == 0) {
         return false;
@@ -109,8 +109,8 @@ static bool early_take(struct rbuf_grant *grant, enum rbuf_grant_early how, uint
     if (slot->bytes < grant->bytes) {
         const struct rbuf_schedule whole = rbuf_peer_schedule(peer, grant->bytes);
 
-        grant->schedule =
-            rbuf_schedule_rest(&peer->early_in->schedule, peer->early_in->slot_blocks, &whole);
+        grant->schedule = rbuf_schedule_rest(&peer->rendezvous.early_in->schedule,
+                                             peer->rendezvous.early_in->slot_blocks, &whole);
     }
     return true;
 }
@@ -137,7 +137,8 @@ void rbuf_grant_early_over(struct rbuf_grant *grant)
  * peer will say so. */
 bool rbuf_grant_early_is_there(const struct rbuf_grant *grant)
 {
-    return has_early(grant) && rbuf_early_in_find(grant->peer->early_in, grant->early_seq) != NULL;
+    return has_early(grant) &&
+           rbuf_early_in_find(grant->peer->rendezvous.early_in, grant->early_seq) != NULL;
 }
 
 /* Bytes behind the early data. */
@@ -151,17 +152,15 @@ uint64_t rbuf_grant_part_bytes(const struct rbuf_grant *grant)
     return grant->part == RBUF_GRANT_PART_EARLY ? grant->early_bytes : rest_of(grant);
 }
 
+/* If what was claimed has gone nothing is read before EARLY comes. */
 void rbuf_grant_begin(struct rbuf_grant *grant, enum rbuf_grant_part part)
 {
     const bool early = part == RBUF_GRANT_PART_EARLY && rbuf_grant_early_is_there(grant);
 
     grant->part = part;
     grant->block = 0;
-    if (early && grant->peer->early_in == NULL) {
-        return; /* what was claimed has gone, window and all: nothing is read before EARLY comes */
-    }
     grant->flag = early ? rbuf_early_in_flag(grant->peer, grant->early_seq) : grant->lane_flag;
-    rbuf_schedule_first(early ? &grant->peer->early_in->schedule : &grant->schedule,
+    rbuf_schedule_first(early ? &grant->peer->rendezvous.early_in->schedule : &grant->schedule,
                         rbuf_grant_part_bytes(grant), &grant->chunk);
 }
 
@@ -194,7 +193,7 @@ static bool take_lane(struct rbuf_grant *grant)
         slot_give(grant);
         return false;
     }
-    if (rbuf_peer_is_checked(grant->peer)) {
+    if (rbuf_peer_proof(grant->peer) == RBUF_PROOF_CHECKSUM) {
         rbuf_arena_fill(&core->receive_arena, grant->lane_first, grant->lane_blocks, core->fill);
     }
     grant->lane_flag = core->receive_arena.next_flag;
@@ -212,7 +211,7 @@ static bool stage(struct rbuf_grant *grant)
     grant->chunks_arrived = 0;
     rbuf_grant_begin(grant, has_early(grant) ? RBUF_GRANT_PART_EARLY : RBUF_GRANT_PART_LANE);
     become(grant, RBUF_GRANT_STAGED);
-    TAILQ_INSERT_TAIL(&grant->peer->core->receiving, grant, link);
+    TAILQ_INSERT_TAIL(&grant->peer->core->rendezvous.receiving, grant, link);
     return true;
 }
 
@@ -220,16 +219,16 @@ static void unstage(struct rbuf_grant *grant)
 {
     struct rbuf_core *core = grant->peer->core;
 
-    TAILQ_REMOVE(&core->receiving, grant, link);
+    TAILQ_REMOVE(&core->rendezvous.receiving, grant, link);
     if (grant->lane_blocks > 0) {
         rbuf_arena_give(&core->receive_arena, grant->lane_first, grant->lane_blocks);
-        if (rbuf_peer_is_checked(grant->peer)) {
+        if (rbuf_peer_proof(grant->peer) == RBUF_PROOF_CHECKSUM) {
             rbuf_arena_want_fill(&core->receive_arena, grant->lane_first, grant->lane_blocks);
             core->chores_due_ns = 0;
         }
     }
     slot_give(grant);
-    core->deferred_retry = true;
+    core->rendezvous.deferred_retry = true;
 }
 
 static void defer(struct rbuf_grant *grant)
@@ -238,8 +237,8 @@ static void defer(struct rbuf_grant *grant)
 
     become(grant, RBUF_GRANT_DEFERRED);
     grant->deferred_ns = core->now_ns;
-    TAILQ_INSERT_TAIL(&core->deferred, grant, link);
-    core->deferred_retry = true;
+    TAILQ_INSERT_TAIL(&core->rendezvous.deferred, grant, link);
+    core->rendezvous.deferred_retry = true;
 }
 
 /* What a new grant knows of its early data. */
@@ -250,7 +249,7 @@ static void early_open(struct rbuf_grant *grant, uint32_t early)
     grant->early = RBUF_GRANT_EARLY_NONE;
     grant->early_bytes = 0;
     if (early == RBUF_EARLY_UNKNOWN) {
-        if (rbuf_early_in_unclaimed(peer->early_in)) {
+        if (rbuf_early_in_unclaimed(peer->rendezvous.early_in)) {
             grant->early = RBUF_GRANT_EARLY_ASKED;
         }
     } else if (early != 0 && early_take(grant, RBUF_GRANT_EARLY_CLAIMED, early)) {
@@ -274,7 +273,7 @@ struct rbuf_grant *rbuf_grant_open(struct rbuf_peer *peer, void *base, uint64_t 
     grant->schedule = rbuf_peer_schedule(peer, bytes);
     early_open(grant, early);
     /* Those that wait already go first. */
-    if (TAILQ_EMPTY(&core->deferred) && stage(grant)) {
+    if (TAILQ_EMPTY(&core->rendezvous.deferred) && stage(grant)) {
         core->stats.grants++;
         describe(grant, RBUF_OFFER_STAGED, offer);
         return grant;
@@ -290,8 +289,9 @@ static bool may_register(const struct rbuf_core *core, uint64_t bytes)
 {
     const uint64_t limit = core->options.direct_limit;
 
-    return limit == 0 || core->direct_bytes == 0 || core->direct_bytes + bytes <= limit ||
-           core->now_ns - core->moved_ns >= STUCK_WAITS * core->options.grant_wait_ns;
+    return limit == 0 || core->rendezvous.direct_bytes == 0 ||
+           core->rendezvous.direct_bytes + bytes <= limit ||
+           core->now_ns - core->rendezvous.moved_ns >= STUCK_WAITS * core->options.grant_wait_ns;
 }
 
 /* Whether the grant has waited for nothing: as long as staging is given back the others go first.
@@ -299,8 +299,9 @@ static bool may_register(const struct rbuf_core *core, uint64_t bytes)
 static bool has_waited(const struct rbuf_core *core, const struct rbuf_grant *grant)
 {
     const uint64_t wait = core->options.grant_wait_ns;
-    const uint64_t since =
-        core->copied_ns > grant->deferred_ns ? core->copied_ns : grant->deferred_ns;
+    const uint64_t since = core->rendezvous.copied_ns > grant->deferred_ns
+                               ? core->rendezvous.copied_ns
+                               : grant->deferred_ns;
 
     return core->now_ns - since >= wait || core->now_ns - grant->deferred_ns >= STUCK_WAITS * wait;
 }
@@ -311,19 +312,61 @@ static int expire(struct rbuf_core *core)
     struct rbuf_grant *grant;
     int done = 0;
 
-    while (core->options.grant_wait_ns != 0 && (grant = TAILQ_FIRST(&core->deferred)) != NULL &&
-           has_waited(core, grant) && may_register(core, grant->bytes)) {
-        TAILQ_REMOVE(&core->deferred, grant, link);
+    while (core->options.grant_wait_ns != 0 &&
+           (grant = TAILQ_FIRST(&core->rendezvous.deferred)) != NULL && has_waited(core, grant) &&
+           may_register(core, grant->bytes)) {
+        TAILQ_REMOVE(&core->rendezvous.deferred, grant, link);
         become(grant, RBUF_GRANT_REGISTERING);
-        if (core->direct_bytes + grant->bytes > core->options.direct_limit) {
-            core->moved_ns = core->now_ns; /* the next one of those waits anew */
+        if (core->rendezvous.direct_bytes + grant->bytes > core->options.direct_limit) {
+            core->rendezvous.moved_ns = core->now_ns; /* the next one of those waits anew */
         }
-        core->direct_bytes += grant->bytes;
-        core->deferred_retry = true; /* there may be room for the next one */
+        core->rendezvous.direct_bytes += grant->bytes;
+        core->rendezvous.deferred_retry = true; /* there may be room for the next one */
         rbuf_core_raise(core, RBUF_EVENT_REGISTER, grant->peer, grant, 0);
         done++;
     }
     return done;
+}
+
+void rbuf_grants_open(struct rbuf_core *core)
+{
+    TAILQ_INIT(&core->rendezvous.grants_free);
+    TAILQ_INIT(&core->rendezvous.receiving);
+    TAILQ_INIT(&core->rendezvous.deferred);
+}
+
+void rbuf_grants_grown(struct rbuf_core *core)
+{
+    core->rendezvous.deferred_retry = true;
+}
+
+/* The first grant of the peer that is not FREE; NULL: there is none. */
+static struct rbuf_grant *grant_of(const struct rbuf_peer *peer)
+{
+    const struct rbuf_rendezvous_of_core *all = &peer->core->rendezvous;
+
+    for (uint32_t i = 0; i < all->grant_count; i++) {
+        if (all->grants[i]->peer == peer && all->grants[i]->state != RBUF_GRANT_FREE) {
+            return all->grants[i];
+        }
+    }
+    return NULL;
+}
+
+bool rbuf_grants_are_open(const struct rbuf_peer *peer)
+{
+    return grant_of(peer) != NULL;
+}
+
+void rbuf_grants_remove(struct rbuf_peer *peer)
+{
+    const struct rbuf_rendezvous_of_core *all = &peer->core->rendezvous;
+
+    for (uint32_t i = 0; i < all->grant_count; i++) {
+        if (all->grants[i]->peer == peer) {
+            rbuf_grant_close(all->grants[i]);
+        }
+    }
 }
 
 int rbuf_grants_progress(struct rbuf_core *core)
@@ -331,12 +374,13 @@ int rbuf_grants_progress(struct rbuf_core *core)
     struct rbuf_grant *grant;
     int done = 0;
 
-    while (core->deferred_retry && (grant = TAILQ_FIRST(&core->deferred)) != NULL) {
+    while (core->rendezvous.deferred_retry &&
+           (grant = TAILQ_FIRST(&core->rendezvous.deferred)) != NULL) {
         struct rbuf_offer offer;
 
-        TAILQ_REMOVE(&core->deferred, grant, link);
+        TAILQ_REMOVE(&core->rendezvous.deferred, grant, link);
         if (!stage(grant)) {
-            TAILQ_INSERT_HEAD(&core->deferred, grant, link);
+            TAILQ_INSERT_HEAD(&core->rendezvous.deferred, grant, link);
             break;
         }
         describe(grant, RBUF_OFFER_STAGED, &offer);
@@ -344,7 +388,7 @@ int rbuf_grants_progress(struct rbuf_core *core)
                                  sizeof(offer));
         done++;
     }
-    core->deferred_retry = false;
+    core->rendezvous.deferred_retry = false;
     return done + expire(core);
 }
 
@@ -371,7 +415,7 @@ void rbuf_grant_not_direct(struct rbuf_grant *grant)
     if (grant->state != RBUF_GRANT_REGISTERING) {
         return; /* closed while the event was on its way */
     }
-    grant->peer->core->direct_bytes -= grant->bytes;
+    grant->peer->core->rendezvous.direct_bytes -= grant->bytes;
     defer(grant); /* the next try after another wait */
 }
 
@@ -459,15 +503,8 @@ static void release_held(struct rbuf_grant *grant)
     struct rbuf_held *held;
 
     while ((held = STAILQ_FIRST(&grant->held)) != NULL) {
-        const struct rbuf_delivery delivery = {.origin = RBUF_ORIGIN_HELD,
-                                               .data = held->data,
-                                               .bytes = held->bytes,
-                                               .tag = held->tag,
-                                               .channel = held->channel,
-                                               .extra = held->extra};
-
         STAILQ_REMOVE_HEAD(&grant->held, link);
-        (void) rbuf_core_deliver(grant->peer, &delivery);
+        (void) rbuf_core_deliver(grant->peer, &held->delivery);
     }
 }
 
@@ -506,13 +543,13 @@ void rbuf_grant_close(struct rbuf_grant *grant)
         rbuf_grant_discard_held(grant);
         break;
     case RBUF_GRANT_DEFERRED:
-        TAILQ_REMOVE(&core->deferred, grant, link);
-        core->deferred_retry = true; /* there may be room for those behind it */
+        TAILQ_REMOVE(&core->rendezvous.deferred, grant, link);
+        core->rendezvous.deferred_retry = true; /* there may be room for those behind it */
         break;
     case RBUF_GRANT_REGISTERING:
     case RBUF_GRANT_DIRECT:
-        core->direct_bytes -= grant->bytes;
-        core->moved_ns = core->now_ns;
+        core->rendezvous.direct_bytes -= grant->bytes;
+        core->rendezvous.moved_ns = core->now_ns;
         break;
     case RBUF_GRANT_PLACED:
         break;
@@ -520,5 +557,5 @@ void rbuf_grant_close(struct rbuf_grant *grant)
     rbuf_grant_early_over(grant);
     grant->early = RBUF_GRANT_EARLY_NONE;
     become(grant, RBUF_GRANT_FREE);
-    TAILQ_INSERT_TAIL(&core->grants_free, grant, link);
+    TAILQ_INSERT_TAIL(&core->rendezvous.grants_free, grant, link);
 }

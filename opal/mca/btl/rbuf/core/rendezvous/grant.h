@@ -24,26 +24,18 @@
 
 #include <stdlib.h>
 
-#include "core/base/states.h"
 #include "core/state/state.h"
 
 /* What a grant waits for. */
 #define RBUF_GRANT_STATES(STATE)                                                                   \
     STATE(RBUF_GRANT_, FREE)        /* the next message */                                         \
-    STATE(RBUF_GRANT_, DEFERRED)    /* a lane; on core->deferred */                                \
+    STATE(RBUF_GRANT_, DEFERRED)    /* a lane; on the list `deferred` */                           \
     STATE(RBUF_GRANT_, REGISTERING) /* the answer to RBUF_EVENT_REGISTER */                        \
-    STATE(RBUF_GRANT_, STAGED)      /* the peer's blocks; on core->receiving */                    \
+    STATE(RBUF_GRANT_, STAGED)      /* the peer's blocks; on the list `receiving` */               \
     STATE(RBUF_GRANT_, DIRECT)      /* the peer, which writes in place, and its user's close */    \
     STATE(RBUF_GRANT_, PLACED)      /* its user's close: all of it is in the buffer */
 
 enum rbuf_grant_state { RBUF_GRANT_STATES(RBUF_STATE) };
-
-static inline const char *rbuf_grant_state_name(enum rbuf_grant_state state)
-{
-    static const char *const names[] = {RBUF_GRANT_STATES(RBUF_STATE_NAME)};
-
-    return names[state];
-}
 
 /* What a grant knows of the early data of its message. */
 enum rbuf_grant_early {
@@ -61,10 +53,7 @@ enum rbuf_grant_part { RBUF_GRANT_PART_EARLY, RBUF_GRANT_PART_LANE };
 
 struct rbuf_held {
     STAILQ_ENTRY(rbuf_held) link;
-    uint32_t bytes;
-    uint8_t tag;
-    uint8_t channel;
-    uint8_t extra; /* enum rbuf_extra */
+    struct rbuf_delivery delivery; /* of what stands in `data` */
     _Alignas(8) unsigned char data[];
 };
 
@@ -148,8 +137,25 @@ void rbuf_grant_begin(struct rbuf_grant *grant, enum rbuf_grant_part part);
 uint64_t rbuf_grant_part_bytes(const struct rbuf_grant *grant); /* with the peer's, if more */
 void rbuf_grant_early_over(struct rbuf_grant *grant); /* nobody reads its early data any more */
 bool rbuf_grant_early_is_there(const struct rbuf_grant *grant); /* what it claimed is in a slot */
-int rbuf_grants_progress(struct rbuf_core *core);               /* serves deferred grants */
-void rbuf_grant_placed(struct rbuf_grant *grant);               /* the last block was copied out */
+bool rbuf_grants_are_open(const struct rbuf_peer *peer);        /* the peer has one */
+void rbuf_grants_remove(struct rbuf_peer *peer);                /* closes those of the peer */
+void rbuf_grants_open(struct rbuf_core *core);
+void rbuf_grants_grown(struct rbuf_core *core);   /* the receive arena has grown */
+int rbuf_grants_progress(struct rbuf_core *core); /* serves deferred grants */
+
+/* True if a grant is STAGED: its blocks are looked for. */
+static inline bool rbuf_grants_receive(const struct rbuf_core *core)
+{
+    return !TAILQ_EMPTY(&core->rendezvous.receiving);
+}
+
+/* True if a grant is DEFERRED. */
+static inline bool rbuf_grants_wait(const struct rbuf_core *core)
+{
+    return !TAILQ_EMPTY(&core->rendezvous.deferred);
+}
+
+void rbuf_grant_placed(struct rbuf_grant *grant); /* the last block was copied out */
 void rbuf_grants_close(struct rbuf_core *core);
 
 #endif

@@ -18,7 +18,8 @@
 struct rbuf_grant *rbuf_grant_find(struct rbuf_core *core, uint64_t id)
 {
     uint32_t index = (uint32_t) id;
-    struct rbuf_grant *grant = index < core->grant_count ? core->grants[index] : NULL;
+    struct rbuf_grant *grant =
+        index < core->rendezvous.grant_count ? core->rendezvous.grants[index] : NULL;
 
     if (grant == NULL || grant->state == RBUF_GRANT_FREE || rbuf_grant_id(grant) != id) {
         return NULL;
@@ -29,7 +30,8 @@ struct rbuf_grant *rbuf_grant_find(struct rbuf_core *core, uint64_t id)
 struct rbuf_grant *rbuf_grant_announced(struct rbuf_core *core, uint32_t immediate)
 {
     uint32_t index = immediate & ((1u << RBUF_IMMEDIATE_INDEX_BITS) - 1);
-    struct rbuf_grant *grant = index < core->grant_count ? core->grants[index] : NULL;
+    struct rbuf_grant *grant =
+        index < core->rendezvous.grant_count ? core->rendezvous.grants[index] : NULL;
 
     if (grant == NULL || grant->state != RBUF_GRANT_STAGED ||
         rbuf_immediate(rbuf_grant_id(grant)) != immediate) {
@@ -41,27 +43,28 @@ struct rbuf_grant *rbuf_grant_announced(struct rbuf_core *core, uint32_t immedia
 /* Adds free grants to the table, which doubles. */
 static bool add_grants(struct rbuf_core *core)
 {
-    uint32_t count = core->grant_count == 0 ? FIRST_GRANTS : 2 * core->grant_count;
+    uint32_t count =
+        core->rendezvous.grant_count == 0 ? FIRST_GRANTS : 2 * core->rendezvous.grant_count;
     struct rbuf_grant **table;
 
     if (count > MOST_GRANTS) {
         return false;
     }
-    table = realloc(core->grants, count * sizeof(*table));
+    table = realloc(core->rendezvous.grants, count * sizeof(*table));
     if (table == NULL) {
         return false;
     }
-    core->grants = table;
-    while (core->grant_count < count) {
+    core->rendezvous.grants = table;
+    while (core->rendezvous.grant_count < count) {
         struct rbuf_grant *grant = calloc(1, sizeof(*grant));
 
         if (grant == NULL) {
-            return !TAILQ_EMPTY(&core->grants_free);
+            return !TAILQ_EMPTY(&core->rendezvous.grants_free);
         }
-        grant->index = core->grant_count;
+        grant->index = core->rendezvous.grant_count;
         STAILQ_INIT(&grant->held);
-        table[core->grant_count++] = grant;
-        TAILQ_INSERT_TAIL(&core->grants_free, grant, link);
+        table[core->rendezvous.grant_count++] = grant;
+        TAILQ_INSERT_TAIL(&core->rendezvous.grants_free, grant, link);
     }
     return true;
 }
@@ -70,11 +73,11 @@ struct rbuf_grant *rbuf_grant_take(struct rbuf_core *core)
 {
     struct rbuf_grant *grant;
 
-    if (TAILQ_EMPTY(&core->grants_free) && !add_grants(core)) {
+    if (TAILQ_EMPTY(&core->rendezvous.grants_free) && !add_grants(core)) {
         return NULL;
     }
-    grant = TAILQ_FIRST(&core->grants_free);
-    TAILQ_REMOVE(&core->grants_free, grant, link);
+    grant = TAILQ_FIRST(&core->rendezvous.grants_free);
+    TAILQ_REMOVE(&core->rendezvous.grants_free, grant, link);
     grant->generation++;
     if (grant->generation == 0) {
         grant->generation = 1; /* an id is never 0 */
@@ -84,9 +87,9 @@ struct rbuf_grant *rbuf_grant_take(struct rbuf_core *core)
 
 void rbuf_grants_close(struct rbuf_core *core)
 {
-    for (uint32_t i = 0; i < core->grant_count; i++) {
-        rbuf_grant_discard_held(core->grants[i]);
-        free(core->grants[i]);
+    for (uint32_t i = 0; i < core->rendezvous.grant_count; i++) {
+        rbuf_grant_discard_held(core->rendezvous.grants[i]);
+        free(core->rendezvous.grants[i]);
     }
-    free(core->grants);
+    free(core->rendezvous.grants);
 }

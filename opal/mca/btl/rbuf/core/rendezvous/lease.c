@@ -50,7 +50,7 @@ void rbuf_lease_grown(struct rbuf_core *core)
     uint32_t keep = largest_lane(core) > blocks / 2 ? largest_lane(core) : blocks / 2;
     uint32_t wanted = wanted_windows(core);
 
-    core->windows.most =
+    core->rendezvous.windows.most =
         wanted == 0 || keep >= blocks
             ? 0
             : least(wanted, (blocks - keep) / rbuf_early_window_blocks(&core->options.early));
@@ -58,27 +58,27 @@ void rbuf_lease_grown(struct rbuf_core *core)
 
 static void free_window(struct rbuf_peer *peer)
 {
-    struct rbuf_early_in *in = peer->early_in;
+    struct rbuf_early_in *in = peer->rendezvous.early_in;
     struct rbuf_core *core = peer->core;
 
     for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
-        if (in->slot[i].seq > peer->early_seq) {
-            peer->early_seq = in->slot[i].seq;
+        if (in->slot[i].seq > peer->rendezvous.early_seq) {
+            peer->rendezvous.early_seq = in->slot[i].seq;
         }
     }
     rbuf_arena_give(&core->receive_arena, in->first,
                     rbuf_early_window_blocks(&core->options.early));
-    core->windows.holder[in->number] = NULL;
-    core->windows.out--;
-    core->deferred_retry = true;
+    core->rendezvous.windows.holder[in->number] = NULL;
+    core->rendezvous.windows.out--;
+    core->rendezvous.deferred_retry = true;
     free(in);
-    peer->early_in = NULL;
-    peer->rts_count = 0;
+    peer->rendezvous.early_in = NULL;
+    peer->rendezvous.rts_count = 0;
 }
 
 void rbuf_lease_free_if_unused(struct rbuf_peer *peer)
 {
-    const struct rbuf_early_in *in = peer->early_in;
+    const struct rbuf_early_in *in = peer->rendezvous.early_in;
 
     if (in->state != RBUF_EARLY_IN_RETURNED) {
         return;
@@ -93,10 +93,10 @@ void rbuf_lease_free_if_unused(struct rbuf_peer *peer)
 
 static bool is_window(const struct rbuf_core *core, uint32_t first)
 {
-    for (uint32_t i = 0; i < core->peer_count; i++) {
-        const struct rbuf_peer *peer = core->peers[i];
+    for (uint32_t i = 0; i < RBUF_EARLY_PEERS_MAX; i++) {
+        const struct rbuf_peer *holder = core->rendezvous.windows.holder[i];
 
-        if (peer != NULL && peer->early_in != NULL && peer->early_in->first == first) {
+        if (holder != NULL && holder->rendezvous.early_in->first == first) {
             return true;
         }
     }
@@ -168,8 +168,8 @@ static struct rbuf_schedule window_schedule(const struct rbuf_peer *peer)
  * of that number had other words. */
 static void number_window(struct rbuf_peer *peer)
 {
-    struct rbuf_early_windows *windows = &peer->core->windows;
-    struct rbuf_early_in *in = peer->early_in;
+    struct rbuf_early_windows *windows = &peer->core->rendezvous.windows;
+    struct rbuf_early_in *in = peer->rendezvous.early_in;
 
     while (windows->holder[in->number] != NULL) { /* there are no more than numbers */
         in->number++;
@@ -180,13 +180,13 @@ static void number_window(struct rbuf_peer *peer)
 
 static void tell_window(struct rbuf_peer *peer)
 {
-    const struct rbuf_early_in *in = peer->early_in;
+    const struct rbuf_early_in *in = peer->rendezvous.early_in;
     const struct rbuf_core *core = peer->core;
     const struct rbuf_early_window window = {
         .base = (uintptr_t) rbuf_arena_block(&core->receive_arena, in->first),
         .flag = in->flag,
         .first = in->slot[0].seq,
-        .rkey = rbuf_arena_rkey(&core->receive_arena, in->first),
+        .rkey = rbuf_arena_extent(&core->receive_arena, in->first)->rkey,
         .slot_blocks = in->slot_blocks,
         .immediate = core->options.arrival == RBUF_ARRIVAL_IMMEDIATE ? in->immediate : 0,
         .schedule = in->schedule,
@@ -199,8 +199,9 @@ static void tell_window(struct rbuf_peer *peer)
  * their numbers go on, in the bits that it has of them. */
 static uint32_t first_seq(const struct rbuf_peer *peer)
 {
-    const uint32_t last =
-        peer->early_seq < RBUF_LEASE_RETIRED_SEQ ? peer->early_seq : peer->early_seq & SEQ_GOES_ON;
+    const uint32_t last = peer->rendezvous.early_seq < RBUF_LEASE_RETIRED_SEQ
+                              ? peer->rendezvous.early_seq
+                              : peer->rendezvous.early_seq & SEQ_GOES_ON;
 
     return (last / RBUF_EARLY_SLOTS + 1) * RBUF_EARLY_SLOTS;
 }
@@ -213,7 +214,8 @@ static bool lease(struct rbuf_peer *peer)
     struct rbuf_early_in *in;
     uint32_t first;
 
-    if (core->windows.out >= core->windows.most || !place_window(core, &first)) {
+    if (core->rendezvous.windows.out >= core->rendezvous.windows.most ||
+        !place_window(core, &first)) {
         return false;
     }
     in = calloc(1, sizeof(*in));
@@ -221,22 +223,23 @@ static bool lease(struct rbuf_peer *peer)
         rbuf_arena_give(arena, first, rbuf_early_window_blocks(&core->options.early));
         return true; /* it was not necessary */
     }
-    if (rbuf_peer_is_checked(peer)) {
+    if (rbuf_peer_proof(peer) == RBUF_PROOF_CHECKSUM) {
         rbuf_arena_fill(arena, first, rbuf_early_window_blocks(&core->options.early), core->fill);
     }
-    core->windows.out++;
-    core->windows.leased++;
-    *in = (struct rbuf_early_in){.state = RBUF_EARLY_IN_LEASED,
-                                 .first = first,
-                                 .slot_blocks = core->options.early.slot_blocks,
-                                 .flag = FLAG_WINDOW | core->windows.leased << LEASED_BITS,
-                                 .last_rts = core->stats.rts_received,
-                                 .schedule = window_schedule(peer)};
+    core->rendezvous.windows.out++;
+    core->rendezvous.windows.leased++;
+    *in =
+        (struct rbuf_early_in){.state = RBUF_EARLY_IN_LEASED,
+                               .first = first,
+                               .slot_blocks = core->options.early.slot_blocks,
+                               .flag = FLAG_WINDOW | core->rendezvous.windows.leased << LEASED_BITS,
+                               .last_rts = core->stats.rts_received,
+                               .schedule = window_schedule(peer)};
     for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
         in->slot[i].seq = first_seq(peer) + i;
         in->released = rbuf_early_report(in->released, in->slot[i].seq);
     }
-    peer->early_in = in;
+    peer->rendezvous.early_in = in;
     number_window(peer);
     core->stats.early_leased++;
     tell_window(peer);
@@ -248,13 +251,13 @@ static struct rbuf_peer *least_recent(const struct rbuf_core *core)
 {
     struct rbuf_peer *found = NULL;
 
-    for (uint32_t i = 0; i < core->peer_count; i++) {
-        struct rbuf_peer *peer = core->peers[i];
+    for (uint32_t i = 0; i < RBUF_EARLY_PEERS_MAX; i++) {
+        struct rbuf_peer *holder = core->rendezvous.windows.holder[i];
 
-        if (peer != NULL && peer->early_in != NULL &&
-            peer->early_in->state == RBUF_EARLY_IN_LEASED &&
-            (found == NULL || peer->early_in->last_rts < found->early_in->last_rts)) {
-            found = peer;
+        if (holder != NULL && holder->rendezvous.early_in->state == RBUF_EARLY_IN_LEASED &&
+            (found == NULL ||
+             holder->rendezvous.early_in->last_rts < found->rendezvous.early_in->last_rts)) {
+            found = holder;
         }
     }
     return found;
@@ -262,7 +265,7 @@ static struct rbuf_peer *least_recent(const struct rbuf_core *core)
 
 void rbuf_lease_ask_back(struct rbuf_peer *peer)
 {
-    peer->early_in->state = RBUF_EARLY_IN_RECALLED;
+    peer->rendezvous.early_in->state = RBUF_EARLY_IN_RECALLED;
     peer->core->stats.early_recalled++;
     rbuf_channel_send_own(peer, RBUF_MESSAGE_RECALL, RBUF_LEASE_EARLY, NULL, 0);
 }
@@ -270,15 +273,17 @@ void rbuf_lease_ask_back(struct rbuf_peer *peer)
 /* Asks for the window that was not used for longest, if that is long enough. */
 static void recall(struct rbuf_core *core)
 {
-    uint64_t patience = (uint64_t) IDLE_RTS * core->windows.most;
+    uint64_t patience = (uint64_t) IDLE_RTS * core->rendezvous.windows.most;
     struct rbuf_peer *peer;
 
-    if (core->stats.rts_received < core->windows.next_recall) {
+    if (core->stats.rts_received < core->rendezvous.windows.next_recall) {
         return;
     }
-    core->windows.next_recall = core->stats.rts_received + IDLE_RTS; /* all were looked at */
+    core->rendezvous.windows.next_recall =
+        core->stats.rts_received + IDLE_RTS; /* all were looked at */
     peer = least_recent(core);
-    if (peer != NULL && core->stats.rts_received - peer->early_in->last_rts >= patience) {
+    if (peer != NULL &&
+        core->stats.rts_received - peer->rendezvous.early_in->last_rts >= patience) {
         rbuf_lease_ask_back(peer);
     }
 }
@@ -287,9 +292,9 @@ static void recall(struct rbuf_core *core)
  * have gone. */
 static bool may_have_room(struct rbuf_core *core)
 {
-    bool below_most = core->windows.out < core->windows.most;
+    bool below_most = core->rendezvous.windows.out < core->rendezvous.windows.most;
 
-    if (below_most || core->windows.most < wanted_windows(core)) {
+    if (below_most || core->rendezvous.windows.most < wanted_windows(core)) {
         return rbuf_staging_want(core, &core->receive_arena) || below_most;
     }
     return false;
@@ -300,10 +305,10 @@ void rbuf_lease_want(struct rbuf_peer *peer)
     struct rbuf_core *core = peer->core;
 
     if (wanted_windows(core) == 0 || peer->state != RBUF_PEER_CONNECTED ||
-        ++peer->rts_count < LEASE_RTS) {
+        ++peer->rendezvous.rts_count < LEASE_RTS) {
         return;
     }
-    peer->rts_count = LEASE_RTS;
+    peer->rendezvous.rts_count = LEASE_RTS;
     if (!lease(peer) && !may_have_room(core)) {
         recall(core);
     }
@@ -311,7 +316,7 @@ void rbuf_lease_want(struct rbuf_peer *peer)
 
 void rbuf_lease_remove(struct rbuf_peer *peer)
 {
-    if (peer->early_in != NULL) {
+    if (peer->rendezvous.early_in != NULL) {
         free_window(peer);
     }
 }

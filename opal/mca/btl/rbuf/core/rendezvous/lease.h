@@ -24,6 +24,12 @@
 /* A sequence number from which on a window is asked back, before its numbers come again. */
 #define RBUF_LEASE_RETIRED_SEQ (1u << 31)
 
+/* How many windows may be leased at a time; 0: there are no early data. */
+static inline uint32_t rbuf_lease_most(const struct rbuf_core *core)
+{
+    return core->rendezvous.windows.most;
+}
+
 /* The receive arena was opened, or has grown: counts the windows that there may be. */
 void rbuf_lease_grown(struct rbuf_core *core);
 

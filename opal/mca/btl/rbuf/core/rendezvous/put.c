@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * How a put for a lane begins (core/rendezvous/put.h): as far as EARLY or FILLING, from where it is
- * core/rendezvous/sender.c's. Owns the RTRs that came before their puts.
+ * Puts into the lane of the receiver's offer (core/rendezvous/put.h): how they begin, as far as
+ * EARLY or FILLING, from where they are core/rendezvous/sender.c's; and their way, by which that
+ * goes on. Owns the RTRs that came before their puts.
  */
 #include "core/rendezvous/put.h"
 
@@ -11,7 +12,6 @@
 
 #include "core/eager/channel.h"
 #include "core/rendezvous/early.h"
-#include "core/rendezvous/lane_put.h"
 #include "core/rendezvous/sender.h"
 #include "core/stage/tx_chunk.h"
 
@@ -24,6 +24,56 @@ struct rbuf_unexpected_rtr {
     SLIST_ENTRY(rbuf_unexpected_rtr) link;
     struct rbuf_offer offer;
 };
+
+/* ---- their way ---- */
+
+/* True if the buffer of chunk `next` is free at the receiver. The acquire pairs with the adapter
+ * placing the peer's count, which follows the copy out of the buffer. */
+static bool window_open(const struct rbuf_put *put)
+{
+    const struct rbuf_offer *offer = &put->offer;
+    uint64_t behind;
+    uint64_t word;
+
+    if (put->next.index < offer->schedule.buffers) {
+        return true;
+    }
+    behind = put->next.index - offer->schedule.buffers;
+    word = atomic_load_explicit(&put->peer->mailbox->ack[offer->slot], memory_order_acquire);
+    return (int64_t) (word - offer->acks) > (int64_t) behind;
+}
+
+static void fill(struct rbuf_put *put, uint64_t *budget)
+{
+    rbuf_tx_chunk_fill(put->filling, &put->offer.schedule,
+                       rbuf_arrival_proof((enum rbuf_arrival) put->offer.arrival), put->offer.flag,
+                       put->rest, budget);
+}
+
+static enum rbuf_fab_status write_chunk(struct rbuf_put *put)
+{
+    const struct rbuf_offer *offer = &put->offer;
+    const struct rbuf_schedule *schedule = &offer->schedule;
+    uint64_t buffer = put->next.index % schedule->buffers;
+    uint64_t address = offer->lane + buffer * offer->stride_blocks * schedule->block_bytes;
+    const uint32_t immediate = rbuf_immediate(offer->id);
+
+    return rbuf_tx_chunk_write(put->filling, schedule, offer->flag, address, offer->rkey,
+                               offer->arrival == RBUF_ARRIVAL_IMMEDIATE ? &immediate : NULL);
+}
+
+static bool step(struct rbuf_put *put)
+{
+    return rbuf_schedule_next(&put->offer.schedule, put->rest_bytes, &put->next);
+}
+
+const struct rbuf_put_way rbuf_put_to_lane = {.window_open = window_open,
+                                              .fill = fill,
+                                              .write = write_chunk,
+                                              .step = step,
+                                              .posted = RBUF_PUT_DONE};
+
+/* ---- how they begin ---- */
 
 /* An offer from outside must be one that this side can walk, address and stage. */
 static bool offer_usable(struct rbuf_peer *peer, const struct rbuf_put *put)
@@ -72,7 +122,7 @@ static void put_divide(struct rbuf_put *put)
  * would be behind those that it claims, if they fit (grant.c does the same). */
 static void put_shorten(const struct rbuf_peer *peer, struct rbuf_put *put)
 {
-    const struct rbuf_early_window *window = &peer->early_out->window;
+    const struct rbuf_early_window *window = &peer->rendezvous.early_out->window;
     struct rbuf_offer *offer = &put->offer;
 
     if (put->early_bytes < offer->bytes && rbuf_schedule_valid(&offer->schedule) &&
@@ -137,7 +187,7 @@ static void put_granted(struct rbuf_peer *peer, struct rbuf_put *put)
 static void put_wait(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     rbuf_put_become(put, RBUF_PUT_UNGRANTED);
-    TAILQ_INSERT_TAIL(&peer->ungranted, put, link);
+    TAILQ_INSERT_TAIL(&peer->rendezvous.ungranted, put, link);
 }
 
 /* True if the receiver goes by the put's early data: it knows them, or will before it reads. */
@@ -168,11 +218,11 @@ static bool unexpected_take(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     struct rbuf_unexpected_rtr *rtr;
 
-    SLIST_FOREACH(rtr, &peer->unexpected_rtrs, link)
+    SLIST_FOREACH(rtr, &peer->rendezvous.unexpected_rtrs, link)
     {
         if (rtr->offer.id == put->offer.id) {
-            SLIST_REMOVE(&peer->unexpected_rtrs, rtr, rbuf_unexpected_rtr, link);
-            peer->unexpected_count--;
+            SLIST_REMOVE(&peer->rendezvous.unexpected_rtrs, rtr, rbuf_unexpected_rtr, link);
+            peer->rendezvous.unexpected_count--;
             put_answered(peer, put, &rtr->offer);
             free(rtr);
             return true;
@@ -233,31 +283,32 @@ void rbuf_put_granted(struct rbuf_peer *peer, const struct rbuf_offer *offer)
     if (rbuf_peer_is_lost(peer)) {
         return; /* all that waited has ended */
     }
-    TAILQ_FOREACH(put, &peer->ungranted, link)
+    TAILQ_FOREACH(put, &peer->rendezvous.ungranted, link)
     {
         if (put->offer.id == offer->id) {
-            TAILQ_REMOVE(&peer->ungranted, put, link);
+            TAILQ_REMOVE(&peer->rendezvous.ungranted, put, link);
             put_answered(peer, put, offer);
             return;
         }
     }
-    rtr = peer->unexpected_count < UNEXPECTED_MAX ? malloc(sizeof(*rtr)) : NULL;
+    rtr = peer->rendezvous.unexpected_count < UNEXPECTED_MAX ? malloc(sizeof(*rtr)) : NULL;
     if (rtr == NULL) {
-        rbuf_peer_break(peer, peer->unexpected_count < UNEXPECTED_MAX ? -ENOMEM : -EPROTO);
+        rbuf_peer_break(peer,
+                        peer->rendezvous.unexpected_count < UNEXPECTED_MAX ? -ENOMEM : -EPROTO);
         return;
     }
     rtr->offer = *offer;
-    SLIST_INSERT_HEAD(&peer->unexpected_rtrs, rtr, link);
-    peer->unexpected_count++;
+    SLIST_INSERT_HEAD(&peer->rendezvous.unexpected_rtrs, rtr, link);
+    peer->rendezvous.unexpected_count++;
 }
 
 void rbuf_put_unexpected_free(struct rbuf_peer *peer)
 {
     struct rbuf_unexpected_rtr *rtr;
 
-    while ((rtr = SLIST_FIRST(&peer->unexpected_rtrs)) != NULL) {
-        SLIST_REMOVE_HEAD(&peer->unexpected_rtrs, link);
+    while ((rtr = SLIST_FIRST(&peer->rendezvous.unexpected_rtrs)) != NULL) {
+        SLIST_REMOVE_HEAD(&peer->rendezvous.unexpected_rtrs, link);
         free(rtr);
     }
-    peer->unexpected_count = 0;
+    peer->rendezvous.unexpected_count = 0;
 }

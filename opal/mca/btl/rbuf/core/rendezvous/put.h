@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Puts whose bytes are copied into send staging and written from there, chunk by chunk. A put has
- * one of two ways: into the lane of the receiver's offer (core/rendezvous/lane_put.c), or, copied,
+ * one of two ways: into the lane of the receiver's offer (core/rendezvous/put.c), or, copied,
  * to its place (core/onesided/copied_put.c). One loop moves both on (core/rendezvous/sender.h).
  *
  * One for a lane begins by the offer that it came with, or by the RTR that follows a deferred one
@@ -14,8 +14,6 @@
 #ifndef RBUF_CORE_PUT_H
 #define RBUF_CORE_PUT_H
 
-#include "core/base/states.h"
-#include "core/base/trace.h"
 #include "core/state/state.h"
 
 /* What a put waits for. */
@@ -29,13 +27,6 @@
     STATE(RBUF_PUT_, DONE)      /* nothing: its user owns it */
 
 enum rbuf_put_state { RBUF_PUT_STATES(RBUF_STATE) };
-
-static inline const char *rbuf_put_state_name(enum rbuf_put_state state)
-{
-    static const char *const names[] = {RBUF_PUT_STATES(RBUF_STATE_NAME)};
-
-    return names[state];
-}
 
 /* What differs between the two ways of a put. */
 struct rbuf_put_way {
@@ -81,10 +72,16 @@ void rbuf_put_start(struct rbuf_peer *peer, struct rbuf_put *put);
 
 static inline void rbuf_put_become(struct rbuf_put *put, enum rbuf_put_state state)
 {
-    rbuf_trace("put", put->peer->index, put->offer.id, rbuf_put_state_name(put->state),
-               rbuf_put_state_name(state));
+    static const char *const names[] = {RBUF_PUT_STATES(RBUF_STATE_NAME)};
+
+    rbuf_trace("put", put->peer->index, put->offer.id, names[put->state], names[state]);
     put->state = state;
 }
+
+/* The way into the lane of the receiver's offer: each chunk goes to a buffer of the lane, flags and
+ * all, when the chunk that last used that buffer is acknowledged, or none did. The put ends when
+ * its last chunk is posted: the user's memory is free then. */
+extern const struct rbuf_put_way rbuf_put_to_lane;
 
 /* What every put starts with; false: it has ended, as its peer has failed. */
 bool rbuf_put_begin(struct rbuf_peer *peer, struct rbuf_put *put, const struct rbuf_put_way *way);

@@ -28,7 +28,7 @@
 
 static const struct rbuf_schedule *schedule_of(const struct rbuf_grant *grant)
 {
-    return grant->part == RBUF_GRANT_PART_EARLY ? &grant->peer->early_in->schedule
+    return grant->part == RBUF_GRANT_PART_EARLY ? &grant->peer->rendezvous.early_in->schedule
                                                 : &grant->schedule;
 }
 
@@ -55,14 +55,9 @@ static uint64_t read_flag(const struct rbuf_grant *grant, uint32_t block)
     return atomic_load_explicit(flag, memory_order_acquire);
 }
 
-static enum rbuf_proof proof_of(const struct rbuf_grant *grant)
-{
-    return rbuf_arrival_proof(rbuf_peer_arrival(grant->peer));
-}
-
 static bool flag_is(const struct rbuf_grant *grant, uint32_t block, uint64_t use)
 {
-    return rbuf_flag_is(proof_of(grant), read_flag(grant, block), use);
+    return rbuf_flag_is(rbuf_peer_proof(grant->peer), read_flag(grant, block), use);
 }
 
 /* True if these are early data that are longer than the receive. */
@@ -106,7 +101,7 @@ static bool chunk_is_there(const struct rbuf_grant *grant)
     if (!flag_is(grant, last, grant->flag + last)) {
         return false;
     }
-    if (proof_of(grant) == RBUF_PROOF_ORDER || !is_cut_short(grant)) {
+    if (rbuf_peer_proof(grant->peer) == RBUF_PROOF_ORDER || !is_cut_short(grant)) {
         return true;
     }
     for (uint32_t block = 0; block <= last; block++) {
@@ -123,8 +118,7 @@ static bool chunk_is_there(const struct rbuf_grant *grant)
 static bool is_open(const struct rbuf_grant *grant)
 {
     return grant->early == RBUF_GRANT_EARLY_ASKED ||
-           (grant->part == RBUF_GRANT_PART_EARLY &&
-            rbuf_early_in_find(grant->peer->early_in, grant->early_seq) == NULL);
+           (grant->part == RBUF_GRANT_PART_EARLY && !rbuf_grant_early_is_there(grant));
 }
 
 /* True if the next block may be read, or tried, if it has a checksum. */
@@ -166,12 +160,11 @@ static void chunk_done(struct rbuf_grant *grant)
     struct rbuf_peer *peer = grant->peer;
 
     if (grant->part == RBUF_GRANT_PART_LANE && grant->chunk.index < grant->acks_wanted) {
-        if (rbuf_peer_is_checked(peer)) {
+        if (rbuf_peer_proof(peer) == RBUF_PROOF_CHECKSUM) {
             refill(grant);
         }
-        peer->words.acks[grant->slot]++;
-        peer->words.acks_due |= 1ull << grant->slot;
-        rbuf_receiver_write_acks(peer);
+        rbuf_acks_add(peer, grant->slot);
+        (void) rbuf_acks_write(peer);
     }
     grant->block = 0;
 }
@@ -210,7 +203,7 @@ static bool copy_block(struct rbuf_grant *grant, uint32_t bytes, uint32_t whole)
     uint64_t flag;
 
     rbuf_copy_soon(grant->to + 2 * payload);
-    if (proof_of(grant) == RBUF_PROOF_ORDER) {
+    if (rbuf_peer_proof(grant->peer) == RBUF_PROOF_ORDER) {
         rbuf_copy(grant->to, from, bytes);
         return true;
     }
@@ -270,7 +263,7 @@ static enum block_taken take_block(struct rbuf_grant *grant, uint64_t *budget)
 
 int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget)
 {
-    struct rbuf_grant *grant = TAILQ_FIRST(&core->receiving);
+    struct rbuf_grant *grant = TAILQ_FIRST(&core->rendezvous.receiving);
     struct rbuf_grant *next;
     uint64_t before = *budget;
 
@@ -285,42 +278,16 @@ int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget)
             rbuf_grant_placed(grant);
         } else if (*budget == 0 && next != NULL) {
             /* The others go first next time. */
-            TAILQ_REMOVE(&core->receiving, grant, link);
-            TAILQ_INSERT_TAIL(&core->receiving, grant, link);
+            TAILQ_REMOVE(&core->rendezvous.receiving, grant, link);
+            TAILQ_INSERT_TAIL(&core->rendezvous.receiving, grant, link);
         }
     }
     if (*budget == before) {
         return 0;
     }
-    core->copied_ns = core->now_ns;
-    core->moved_ns = core->now_ns;
+    core->rendezvous.copied_ns = core->now_ns;
+    core->rendezvous.moved_ns = core->now_ns;
     return 1;
-}
-
-int rbuf_receiver_write_acks(struct rbuf_peer *peer)
-{
-    uint64_t due = peer->words.acks_due;
-    int done = 0;
-
-    while (due != 0 && peer->state == RBUF_PEER_CONNECTED) {
-        const unsigned slot = (unsigned) __builtin_ctzll(due);
-
-        due &= due - 1;
-        switch (rbuf_words_write(peer, rbuf_words_ack(slot), peer->words.acks[slot])) {
-        case RBUF_FAB_OK:
-            peer->words.acks_due &= ~(1ull << slot);
-            peer->core->stats.acks_written++;
-            done++;
-            break;
-        case RBUF_FAB_AGAIN: /* others may go */
-            rbuf_peer_wake(peer);
-            break;
-        case RBUF_FAB_DEAD:
-            rbuf_peer_break(peer, -ECONNRESET);
-            break;
-        }
-    }
-    return done;
 }
 
 /* No credit goes back for what is refused: a correct peer announces chunks of its own grants alone,
@@ -342,25 +309,6 @@ void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate)
     rbuf_credit_consumed(grant->peer, RBUF_FLOW_BULK);
 }
 
-/* A copy of the message at `place`; NULL, and the peer has failed, without memory. */
-static struct rbuf_held *make_held(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                                   const struct rbuf_delivery *place)
-{
-    struct rbuf_held *held = malloc(sizeof(*held) + place->bytes);
-
-    if (held == NULL) {
-        rbuf_peer_break(peer, -ENOMEM);
-        return NULL;
-    }
-    held->bytes = place->bytes;
-    held->tag = header->tag;
-    held->channel = place->channel;
-    held->extra = place->extra;
-    memcpy(held->data, place->data, place->bytes);
-    peer->core->stats.messages_held++;
-    return held;
-}
-
 bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                         const struct rbuf_delivery *place)
 {
@@ -372,10 +320,18 @@ bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header
     if (grant == NULL || grant->state != RBUF_GRANT_STAGED || grant->peer != peer) {
         return false;
     }
-    held = make_held(peer, header, place);
-    if (held != NULL) {
-        grant->held_ns = STAILQ_EMPTY(&grant->held) ? core->now_ns : grant->held_ns;
-        STAILQ_INSERT_TAIL(&grant->held, held, link);
+    held = malloc(sizeof(*held) + place->bytes);
+    if (held == NULL) {
+        rbuf_peer_break(peer, -ENOMEM);
+        return true;
     }
+    held->delivery = *place;
+    held->delivery.origin = RBUF_ORIGIN_HELD;
+    held->delivery.buffer = NULL;
+    held->delivery.data = held->data;
+    memcpy(held->data, place->data, place->bytes);
+    core->stats.messages_held++;
+    grant->held_ns = STAILQ_EMPTY(&grant->held) ? core->now_ns : grant->held_ns;
+    STAILQ_INSERT_TAIL(&grant->held, held, link);
     return true;
 }

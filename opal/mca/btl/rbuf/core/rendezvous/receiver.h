@@ -15,7 +15,6 @@ void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate);
 
 /* Copies arrived blocks out, at most *budget bytes, which are taken off it. */
 int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget);
-int rbuf_receiver_write_acks(struct rbuf_peer *peer);
 /* Copies a message that names a put which is not in place yet; false: it need not wait. */
 bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header *header,
                         const struct rbuf_delivery *place);

@@ -54,15 +54,6 @@ static bool may_stage_ahead(const struct rbuf_put *put)
     return arena->free_blocks >= arena->blocks / 2 || put->way->window_open(put);
 }
 
-/* Staging for the put's next chunk. */
-static struct rbuf_tx_chunk *take_chunk(struct rbuf_put *put)
-{
-    struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_take(put->peer, &put->offer.schedule, &put->next);
-
-    put->peer->core->stats.staging_waits += chunk == NULL;
-    return chunk;
-}
-
 /* FILLING: copies. */
 static enum put_progress fill(struct rbuf_put *put, bool may_stage, uint64_t *budget)
 {
@@ -70,7 +61,8 @@ static enum put_progress fill(struct rbuf_put *put, bool may_stage, uint64_t *bu
         return PUT_BLOCKED;
     }
     if (put->filling == NULL && may_stage) {
-        put->filling = take_chunk(put);
+        put->filling = rbuf_tx_chunk_take(put->peer, &put->offer.schedule, &put->next);
+        put->peer->core->stats.staging_waits += put->filling == NULL;
     }
     if (put->filling == NULL) {
         return PUT_OUT_OF_STAGING;
@@ -83,35 +75,22 @@ static enum put_progress fill(struct rbuf_put *put, bool may_stage, uint64_t *bu
     return PUT_MOVED;
 }
 
-/* True if the chunk went. */
-static bool write_chunk(struct rbuf_put *put)
+/* FILLED: posts the chunk if it may go. */
+static enum put_progress post(struct rbuf_put *put)
 {
     struct rbuf_peer *peer = put->peer;
-    const enum rbuf_fab_status status = put->way->write(put);
 
-    if (status == RBUF_FAB_DEAD) {
-        rbuf_peer_break(peer, -ECONNRESET);
+    if (!put->way->window_open(put)) {
+        peer->core->stats.window_waits++;
+        return PUT_BLOCKED;
     }
-    if (status != RBUF_FAB_OK) {
-        return false;
+    if (!rbuf_peer_posted(peer, put->way->write(put))) {
+        return PUT_BLOCKED;
     }
     peer->core->stats.staged_chunks++;
     peer->core->stats.staged_bytes += put->filling->shape.bytes;
     peer->in_flight++;
     put->filling = NULL;
-    return true;
-}
-
-/* FILLED: posts the chunk if it may go. */
-static enum put_progress post(struct rbuf_put *put)
-{
-    if (!put->way->window_open(put)) {
-        put->peer->core->stats.window_waits++;
-        return PUT_BLOCKED;
-    }
-    if (!write_chunk(put)) {
-        return PUT_BLOCKED;
-    }
     if (put->way->step(put)) {
         rbuf_put_become(put, RBUF_PUT_FILLING);
         return PUT_MOVED;
@@ -155,7 +134,7 @@ static enum put_progress advance(struct rbuf_put *put, bool may_stage, uint64_t 
 
 int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
 {
-    struct rbuf_put *put = TAILQ_FIRST(&peer->puts);
+    struct rbuf_put *put = TAILQ_FIRST(&peer->rendezvous.puts);
     struct rbuf_put *next;
     uint64_t before = *budget;
     bool may_stage = true;
@@ -169,7 +148,7 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
         }
         next = TAILQ_NEXT(put, link);
         if (progress == PUT_FINISHED) {
-            TAILQ_REMOVE(&peer->puts, put, link);
+            TAILQ_REMOVE(&peer->rendezvous.puts, put, link);
             rbuf_sender_finish(put, RBUF_EVENT_PUT, 0);
             done++;
         } else if (progress == PUT_OUT_OF_STAGING) {
@@ -184,28 +163,43 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
     return done + (*budget < before);
 }
 
+void rbuf_sender_open(struct rbuf_peer *peer)
+{
+    TAILQ_INIT(&peer->rendezvous.puts);
+    TAILQ_INIT(&peer->rendezvous.ungranted);
+    SLIST_INIT(&peer->rendezvous.unexpected_rtrs);
+}
+
+void rbuf_sender_add(struct rbuf_peer *peer, struct rbuf_put *put)
+{
+    TAILQ_INSERT_TAIL(&peer->rendezvous.puts, put, link);
+}
+
+void rbuf_sender_remove(struct rbuf_peer *peer, struct rbuf_put *put)
+{
+    TAILQ_REMOVE(&peer->rendezvous.puts, put, link);
+}
+
+bool rbuf_sender_has_puts(const struct rbuf_peer *peer)
+{
+    return !TAILQ_EMPTY(&peer->rendezvous.puts) || !TAILQ_EMPTY(&peer->rendezvous.ungranted);
+}
+
 bool rbuf_sender_idle(const struct rbuf_peer *peer)
 {
-    return TAILQ_EMPTY(&peer->puts) && rbuf_early_out_idle(peer);
+    return TAILQ_EMPTY(&peer->rendezvous.puts) &&
+           (peer->rendezvous.early_out == NULL || peer->rendezvous.early_out->writing == 0);
 }
 
 void rbuf_sender_begin(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     uint64_t budget = peer->core->options.quantum;
 
-    TAILQ_INSERT_TAIL(&peer->puts, put, link);
+    TAILQ_INSERT_TAIL(&peer->rendezvous.puts, put, link);
     rbuf_peer_wake(peer);
-    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->puts) == put) {
+    if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->rendezvous.puts) == put) {
         rbuf_sender_progress(peer, &budget);
     }
-}
-
-struct rbuf_peer *rbuf_sender_chunk_completed(struct rbuf_core *core, struct rbuf_work *work)
-{
-    struct rbuf_tx_chunk *chunk = rbuf_tx_chunk_of(work);
-
-    rbuf_tx_chunk_free(core, chunk);
-    return chunk->peer;
 }
 
 static void fail_list(struct rbuf_core *core, struct rbuf_put_list *list, int status)
@@ -224,17 +218,7 @@ static void fail_list(struct rbuf_core *core, struct rbuf_put_list *list, int st
 
 void rbuf_sender_fail(struct rbuf_peer *peer, int status)
 {
-    fail_list(peer->core, &peer->puts, status);
-    fail_list(peer->core, &peer->ungranted, status);
+    fail_list(peer->core, &peer->rendezvous.puts, status);
+    fail_list(peer->core, &peer->rendezvous.ungranted, status);
     rbuf_put_unexpected_free(peer);
-}
-
-void rbuf_sender_close(struct rbuf_core *core)
-{
-    struct rbuf_tx_chunk *chunk;
-
-    while ((chunk = STAILQ_FIRST(&core->chunks_free)) != NULL) {
-        STAILQ_REMOVE_HEAD(&core->chunks_free, link);
-        free(chunk);
-    }
 }

@@ -32,12 +32,15 @@ void rbuf_sender_finish(struct rbuf_put *put, enum rbuf_event_kind kind, int sta
 /* Copies at most *budget bytes and takes them off it. */
 int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget);
 bool rbuf_sender_idle(const struct rbuf_peer *peer);
+bool rbuf_sender_has_puts(const struct rbuf_peer *peer); /* begun, or waiting for an RTR */
 
-/* A chunk for a lane has left: the peer that it was for. */
-struct rbuf_peer *rbuf_sender_chunk_completed(struct rbuf_core *core, struct rbuf_work *work);
+/* The put is the peer's to progress, or no more. */
+void rbuf_sender_add(struct rbuf_peer *peer, struct rbuf_put *put);
+void rbuf_sender_remove(struct rbuf_peer *peer, struct rbuf_put *put);
+
+void rbuf_sender_open(struct rbuf_peer *peer);
 
 /* Ends the puts that have begun, and those that wait for an RTR. */
 void rbuf_sender_fail(struct rbuf_peer *peer, int status);
-void rbuf_sender_close(struct rbuf_core *core);
 
 #endif

@@ -18,18 +18,11 @@ bool rbuf_staging_take(struct rbuf_core *core, struct rbuf_arena *arena, uint32_
 
 bool rbuf_staging_want(struct rbuf_core *core, struct rbuf_arena *arena)
 {
-    switch (arena->growth) {
-    case RBUF_ARENA_READY:
+    if (arena->growth == RBUF_ARENA_READY) {
         arena->growth = RBUF_ARENA_ASKED;
         rbuf_core_raise(core, RBUF_EVENT_STAGING, NULL, arena, 0);
-        return true;
-    case RBUF_ARENA_ASKED:
-        return true;
-    case RBUF_ARENA_GROWN:
-    case RBUF_ARENA_REFUSED:
-        break;
     }
-    return false;
+    return arena->growth == RBUF_ARENA_ASKED;
 }
 
 void rbuf_staging_refuse(struct rbuf_arena *arena)

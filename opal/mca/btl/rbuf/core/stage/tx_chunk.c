@@ -20,10 +20,31 @@ uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_
     return (uint32_t) ((bytes + arena->block_bytes - 1) / arena->block_bytes);
 }
 
+void rbuf_tx_chunks_open(struct rbuf_core *core)
+{
+    STAILQ_INIT(&core->stage.chunks_free);
+}
+
+void rbuf_tx_chunks_close(struct rbuf_core *core)
+{
+    struct rbuf_tx_chunk *chunk;
+
+    while ((chunk = STAILQ_FIRST(&core->stage.chunks_free)) != NULL) {
+        STAILQ_REMOVE_HEAD(&core->stage.chunks_free, link);
+        free(chunk);
+    }
+}
+
 void rbuf_tx_chunk_free(struct rbuf_core *core, struct rbuf_tx_chunk *chunk)
 {
     rbuf_arena_give(&core->send_arena, chunk->arena_first, chunk->arena_blocks);
-    STAILQ_INSERT_HEAD(&core->chunks_free, chunk, link);
+    STAILQ_INSERT_HEAD(&core->stage.chunks_free, chunk, link);
+}
+
+static void completed(struct rbuf_work *work, int status)
+{
+    (void) status;
+    rbuf_tx_chunk_free(work->peer->core, rbuf_tx_chunk_of(work));
 }
 
 struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
@@ -31,7 +52,7 @@ struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
                                          const struct rbuf_chunk *shape)
 {
     struct rbuf_core *core = peer->core;
-    struct rbuf_tx_chunk *chunk = STAILQ_FIRST(&core->chunks_free);
+    struct rbuf_tx_chunk *chunk = STAILQ_FIRST(&core->stage.chunks_free);
     uint32_t blocks = rbuf_tx_chunk_blocks(&core->send_arena, schedule, shape->blocks);
     uint32_t first;
 
@@ -40,15 +61,16 @@ struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
         if (chunk == NULL) {
             return NULL;
         }
-        STAILQ_INSERT_HEAD(&core->chunks_free, chunk, link);
+        STAILQ_INSERT_HEAD(&core->stage.chunks_free, chunk, link);
     }
     if (!rbuf_staging_take(core, &core->send_arena, blocks, &first)) {
         return NULL;
     }
-    STAILQ_REMOVE_HEAD(&core->chunks_free, link);
-    *chunk = (struct rbuf_tx_chunk){.work = {.kind = RBUF_WORK_CHUNK},
-                                    .peer = peer,
+    STAILQ_REMOVE_HEAD(&core->stage.chunks_free, link);
+    *chunk = (struct rbuf_tx_chunk){.work = {.completed = completed, .peer = peer},
                                     .shape = *shape,
+                                    .data = rbuf_arena_block(&core->send_arena, first),
+                                    .lkey = rbuf_arena_extent(&core->send_arena, first)->lkey,
                                     .arena_first = first,
                                     .arena_blocks = blocks};
     return chunk;
@@ -63,14 +85,12 @@ void rbuf_tx_chunk_fill(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule 
                         enum rbuf_proof proof, uint64_t flag, const unsigned char *source,
                         uint64_t *budget)
 {
-    unsigned char *base = rbuf_arena_block(&chunk->peer->core->send_arena, chunk->arena_first);
     uint32_t payload = rbuf_block_payload(schedule);
 
     chunk->proof = proof;
     while (chunk->filled_blocks<chunk->shape.blocks && * budget> 0) {
         uint32_t bytes = chunk->filled_blocks == 0 ? chunk->shape.first_bytes : payload;
-        unsigned char *block = base + (size_t) chunk->filled_blocks * schedule->block_bytes;
-
+        unsigned char *block = chunk->data + (size_t) chunk->filled_blocks * schedule->block_bytes;
         const unsigned char *from = source + chunk->shape.offset + chunk->filled;
 
         rbuf_copy_soon(from + 2 * payload);
@@ -90,64 +110,51 @@ void rbuf_tx_chunk_fill(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule 
 void rbuf_tx_chunk_fill_dense(struct rbuf_tx_chunk *chunk, const unsigned char *source,
                               uint64_t *budget)
 {
-    const struct rbuf_arena *arena = &chunk->peer->core->send_arena;
-    unsigned char *base = rbuf_arena_block(arena, chunk->arena_first);
+    const uint32_t most = chunk->work.peer->core->send_arena.block_bytes;
 
     while (*budget > 0 && chunk->filled < chunk->shape.bytes) {
         const unsigned char *from = source + chunk->shape.offset + chunk->filled;
         const uint32_t left = chunk->shape.bytes - chunk->filled;
-        const uint32_t bytes = left < arena->block_bytes ? left : arena->block_bytes;
+        const uint32_t bytes = left < most ? left : most;
 
-        rbuf_copy_soon(from + 2 * (size_t) arena->block_bytes);
-        rbuf_copy(base + chunk->filled, from, bytes);
+        rbuf_copy_soon(from + 2 * (size_t) most);
+        rbuf_copy(chunk->data + chunk->filled, from, bytes);
         chunk->filled += bytes;
         *budget -= bytes < *budget ? bytes : *budget;
     }
 }
 
-void rbuf_tx_chunk_stamp(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
-                         uint64_t flag)
+/* Writes the flags without checksums into the blocks, as often as the post is tried. They reach the
+ * receiver with the payload in front of them. */
+static void stamp(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule, uint64_t flag)
 {
-    unsigned char *base = rbuf_arena_block(&chunk->peer->core->send_arena, chunk->arena_first);
-
     if (chunk->proof == RBUF_PROOF_CHECKSUM) {
         return;
     }
     for (uint32_t i = 0; i < chunk->shape.blocks; i++) {
-        *flag_at(base + (size_t) i * schedule->block_bytes, schedule) =
+        *flag_at(chunk->data + (size_t) i * schedule->block_bytes, schedule) =
             flag + chunk->shape.first_block + i;
     }
 }
 
 enum rbuf_fab_status rbuf_tx_chunk_write(struct rbuf_tx_chunk *chunk,
-                                         const struct rbuf_schedule *schedule, uint64_t first_block,
-                                         uint32_t rkey)
+                                         const struct rbuf_schedule *schedule, uint64_t flag,
+                                         uint64_t address, uint32_t rkey, const uint32_t *immediate)
 {
-    struct rbuf_arena *arena = &chunk->peer->core->send_arena;
-    uint32_t lead = rbuf_chunk_lead(schedule, &chunk->shape);
-
-    return rbuf_fab_write(
-        chunk->peer->queue[RBUF_BULK], rbuf_arena_block(arena, chunk->arena_first) + lead,
-        rbuf_arena_lkey(arena, chunk->arena_first), rbuf_chunk_wire_bytes(schedule, &chunk->shape),
-        first_block + lead, rkey, &chunk->work);
-}
-
-enum rbuf_fab_status rbuf_tx_chunk_write_announced(struct rbuf_tx_chunk *chunk,
-                                                   const struct rbuf_schedule *schedule,
-                                                   uint64_t first_block, uint32_t rkey,
-                                                   uint32_t immediate)
-{
-    struct rbuf_peer *peer = chunk->peer;
-    struct rbuf_arena *arena = &peer->core->send_arena;
+    struct rbuf_peer *peer = chunk->work.peer;
     struct rbuf_fab_queue *queue = peer->queue[RBUF_BULK];
-    uint32_t lead = rbuf_chunk_lead(schedule, &chunk->shape);
+    const uint32_t lead = rbuf_chunk_lead(schedule, &chunk->shape);
+    const uint32_t bytes = rbuf_chunk_wire_bytes(schedule, &chunk->shape);
 
+    stamp(chunk, schedule, flag);
+    if (immediate == NULL) {
+        return rbuf_fab_write(queue, chunk->data + lead, chunk->lkey, bytes, address + lead, rkey,
+                              &chunk->work);
+    }
     if (!rbuf_fab_has_room(queue, true) || !rbuf_credit_available(peer, RBUF_FLOW_BULK)) {
         return RBUF_FAB_AGAIN;
     }
-    peer->credit[RBUF_FLOW_BULK].sent++;
-    return rbuf_fab_write_immediate(queue, rbuf_arena_block(arena, chunk->arena_first) + lead,
-                                    rbuf_arena_lkey(arena, chunk->arena_first),
-                                    rbuf_chunk_wire_bytes(schedule, &chunk->shape),
-                                    first_block + lead, rkey, immediate, &chunk->work);
+    rbuf_credit_use(peer, RBUF_FLOW_BULK, 1);
+    return rbuf_fab_write_immediate(queue, chunk->data + lead, chunk->lkey, bytes, address + lead,
+                                    rkey, *immediate, &chunk->work);
 }

@@ -11,15 +11,16 @@
 
 struct rbuf_tx_chunk {
     struct rbuf_work work; /* first: a work that came back is its chunk */
-    struct rbuf_peer *peer;
-    union { /* whose it is, by the kind of its work; CHUNK: a lane's, and nobody's any more */
-        struct rbuf_early_data *early; /* EARLY */
-        struct rbuf_put *put;          /* COPIED: if the peer has not failed */
-        struct rbuf_get *get;          /* READ: likewise */
+    union { /* whose it is, as who has set the work's `completed` knows; a lane's: nobody's */
+        struct rbuf_early_data *early;
+        struct rbuf_put *put; /* copied: if the peer has not failed */
+        struct rbuf_get *get; /* likewise */
     };
     struct rbuf_chunk shape;
     enum rbuf_proof proof; /* of its blocks */
-    uint32_t arena_first;
+    unsigned char *data;   /* its staging */
+    uint32_t lkey;
+    uint32_t arena_first; /* block */
     uint32_t arena_blocks;
     uint32_t filled;                  /* bytes of payload copied, into it or out of it */
     uint32_t filled_blocks;           /* blocks of payload copied */
@@ -30,11 +31,15 @@ struct rbuf_tx_chunk {
 uint32_t rbuf_tx_chunk_blocks(const struct rbuf_arena *arena, const struct rbuf_schedule *schedule,
                               uint32_t blocks);
 
-/* A chunk whose work is a CHUNK. NULL when there is no staging (or no memory) for the shape now. */
+/* A chunk that is free when its work comes back. NULL when there is no staging (or no memory) for
+ * the shape now. */
 struct rbuf_tx_chunk *rbuf_tx_chunk_take(struct rbuf_peer *peer,
                                          const struct rbuf_schedule *schedule,
                                          const struct rbuf_chunk *shape);
 void rbuf_tx_chunk_free(struct rbuf_core *core, struct rbuf_tx_chunk *chunk);
+
+void rbuf_tx_chunks_open(struct rbuf_core *core);
+void rbuf_tx_chunks_close(struct rbuf_core *core); /* none is under way */
 
 /* The chunk whose work came back. */
 static inline struct rbuf_tx_chunk *rbuf_tx_chunk_of(struct rbuf_work *work)
@@ -53,23 +58,13 @@ void rbuf_tx_chunk_fill(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule 
 void rbuf_tx_chunk_fill_dense(struct rbuf_tx_chunk *chunk, const unsigned char *source,
                               uint64_t *budget);
 
-/* Writes the flags without checksums into the blocks, the message's first one being `flag`; as
- * often as the post is tried. They reach the receiver
- * with the payload in front of them; the post that follows orders these stores before the adapter's
- * reads. */
-void rbuf_tx_chunk_stamp(struct rbuf_tx_chunk *chunk, const struct rbuf_schedule *schedule,
-                         uint64_t flag);
-
-/* Writes the chunk to where its first block is at the peer, flags and all, over the bulk channel.
+/* Writes the chunk, flags and all, over the bulk channel to `address`, where its first block is at
+ * the peer; `flag` is that of the message's first block. The post orders the stores of flags before
+ * the adapter's reads. With `immediate` that announces it, for which it takes a credit; else NULL.
  */
 enum rbuf_fab_status rbuf_tx_chunk_write(struct rbuf_tx_chunk *chunk,
-                                         const struct rbuf_schedule *schedule, uint64_t first_block,
-                                         uint32_t rkey);
-
-/* The same, announced by an immediate, for which it takes a credit. */
-enum rbuf_fab_status rbuf_tx_chunk_write_announced(struct rbuf_tx_chunk *chunk,
-                                                   const struct rbuf_schedule *schedule,
-                                                   uint64_t first_block, uint32_t rkey,
-                                                   uint32_t immediate);
+                                         const struct rbuf_schedule *schedule, uint64_t flag,
+                                         uint64_t address, uint32_t rkey,
+                                         const uint32_t *immediate);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * What core/eager keeps of a peer and of core: the rings to a peer and from it (core/eager/ring.h),
- * and the set of those that are polled (core/eager/polling_set.h). Only files of core/eager change
- * them.
+ * What core/eager keeps of a peer and of core: messages that wait, the rings to a peer and from it
+ * (core/eager/ring.h), and the set of those that are polled (core/eager/polling_set.h). Only files
+ * of core/eager change them.
  *
  * Threads: the module's lock is held.
  */
@@ -15,6 +15,7 @@
 #include "core/base/wire.h"
 #include "fabric.h"
 
+struct rbuf_am;
 struct rbuf_peer;
 struct rbuf_ring_in;
 struct rbuf_watch;
@@ -30,6 +31,7 @@ struct rbuf_ring_memory {
 
 SLIST_HEAD(rbuf_ring_memory_list, rbuf_ring_memory);
 TAILQ_HEAD(rbuf_ring_out_list, rbuf_peer);
+TAILQ_HEAD(rbuf_am_list, rbuf_am);
 
 /* What this side wants; slots 0: no rings. */
 struct rbuf_ring_options {
@@ -63,15 +65,26 @@ enum rbuf_ring_out_state {
     RBUF_RING_OUT_REINVITED /* CLOSING, and there is a new offer already */
 };
 
+/* The long message that was begun. */
+struct rbuf_ring_begun {
+    unsigned char *data; /* where it stands here */
+    uint64_t remote;     /* and at the peer */
+    uint32_t slots;
+    uint32_t bytes;     /* payload */
+    uint32_t trailer;   /* bytes */
+    uint32_t length;    /* bytes of both, with padding */
+    uint32_t first;     /* of them, those in its first slot; the last of these are its first word */
+    uint32_t written;   /* of them, those that have left */
+    uint32_t displaced; /* words in place of its payload */
+    uint64_t words;     /* the slots that end with them, a bit each, from its first on */
+};
+
 struct rbuf_ring_out {
     enum rbuf_ring_out_state state;
-    uint32_t returns;         /* RETURNs of ours that are not known to have left */
-    uint32_t room;            /* largest payload of one slot, bytes */
-    uint32_t longest;         /* of several; no more than `room`: none goes so */
-    uint32_t trailer;         /* of the long message that was begun, bytes */
-    uint32_t written;         /* of its bytes, those that have left */
-    uint32_t displaced;       /* words in place of its payload */
-    uint64_t words;           /* the slots that end with them, a bit each, from its first on */
+    uint32_t returns; /* RETURNs of ours that are not known to have left */
+    uint32_t room;    /* largest payload of one slot, bytes */
+    uint32_t longest; /* of several; no more than `room`: none goes so */
+    struct rbuf_ring_begun begun;
     uint32_t slot_bytes;      /* distance of our slots */
     enum rbuf_proof proof;    /* the form of its words, as the peer wants them */
     uint64_t use;             /* of the next message; its slot is use modulo the number of slots */
@@ -138,6 +151,23 @@ struct rbuf_polling_set {
     uint64_t victim;              /* no member that may be challenged is less busy */
     struct rbuf_ring_in *leaving; /* was challenged, since the last epoch; or NULL */
     struct rbuf_peer *heir;       /* by whom: nobody else is to get the place; or NULL */
+};
+
+struct rbuf_eager_of_peer {
+    struct rbuf_am_list queued[RBUF_CHANNELS]; /* waiting for a credit or for room, in order */
+    struct rbuf_am *behind_rts; /* of these, the last EARLY that waits behind an RTS; or NULL */
+    uint16_t sequence_out;      /* of the next message on the control channel or the ring; wraps */
+    struct rbuf_ring_out ring_out;
+    struct rbuf_ring_in *ring_in; /* NULL: not in the polling set */
+    uint32_t recent;              /* small messages over send/receive, halved at every epoch */
+    uint32_t recent_epoch;        /* the one at which it was halved last */
+    uint32_t ring_declines;       /* in a row: it has no memory for a ring */
+    uint32_t ring_declined_epoch; /* the one before the last of them */
+};
+
+struct rbuf_eager_of_core {
+    struct rbuf_rings rings;
+    struct rbuf_polling_set set;
 };
 
 #endif

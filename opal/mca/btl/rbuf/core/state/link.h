@@ -15,7 +15,7 @@
 
 #include "core/base/bounce.h"
 #include "core/base/wire.h"
-#include "core/base/work.h"
+#include "core/base/fab.h"
 
 struct rbuf_peer;
 
@@ -62,7 +62,6 @@ struct rbuf_words {
 /* A write that is waited for. */
 struct rbuf_word_write {
     struct rbuf_work work;
-    struct rbuf_peer *peer;
     struct rbuf_bounce *bounce; /* NULL: it went inline */
     unsigned place;
     SLIST_ENTRY(rbuf_word_write) link;
@@ -72,6 +71,17 @@ struct rbuf_word_write {
 struct rbuf_word_writes {
     struct rbuf_word_write all[RBUF_WORDS_UNDER_WAY];
     SLIST_HEAD(, rbuf_word_write) free;
+};
+
+struct rbuf_link_of_peer {
+    struct rbuf_credit credit[RBUF_FLOWS];
+    struct rbuf_credit_counts counts;
+    struct rbuf_credit_reach reach;
+    struct rbuf_words words;
+};
+
+struct rbuf_link_of_core {
+    struct rbuf_word_writes word_writes;
 };
 
 #endif

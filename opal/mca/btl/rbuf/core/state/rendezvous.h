@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * What core/rendezvous keeps of a peer and of core beside its lists: windows for early data, of
+ * What core/rendezvous keeps of a peer and of core: puts, grants, windows for early data, of
  * ours and of the peer (core/rendezvous/early.h), and who has one (core/rendezvous/lease.h). Only
  * files of core/rendezvous change them.
  *
@@ -9,12 +9,21 @@
 #ifndef RBUF_CORE_STATE_RENDEZVOUS_H
 #define RBUF_CORE_STATE_RENDEZVOUS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
-#include "core/base/states.h"
+#include "core/base/trace.h"
 #include "core/base/wire.h"
 
+struct rbuf_grant;
 struct rbuf_peer;
+struct rbuf_put;
+struct rbuf_unexpected_rtr;
+
+TAILQ_HEAD(rbuf_put_list, rbuf_put);
+TAILQ_HEAD(rbuf_grant_list, rbuf_grant);
+SLIST_HEAD(rbuf_rtr_list, rbuf_unexpected_rtr);
 
 struct rbuf_early_options {
     uint32_t peers;          /* most that have a window; 0: none has */
@@ -32,13 +41,6 @@ struct rbuf_early_options {
     STATE(RBUF_EARLY_, DROPPED) /* what is on its way there: nobody will take it */
 
 enum rbuf_early_state { RBUF_EARLY_STATES(RBUF_STATE) };
-
-static inline const char *rbuf_early_state_name(enum rbuf_early_state state)
-{
-    static const char *const names[] = {RBUF_EARLY_STATES(RBUF_STATE_NAME)};
-
-    return names[state];
-}
 
 struct rbuf_early_data {
     enum rbuf_early_state state;
@@ -78,13 +80,6 @@ enum rbuf_early_in_state { RBUF_EARLY_IN_LEASED, RBUF_EARLY_IN_RECALLED, RBUF_EA
     STATE(RBUF_EARLY_SLOT_, LAST)      /* the delivery of its last fragments */
 
 enum rbuf_early_slot_state { RBUF_EARLY_SLOT_STATES(RBUF_STATE) };
-
-static inline const char *rbuf_early_slot_state_name(enum rbuf_early_slot_state state)
-{
-    static const char *const names[] = {RBUF_EARLY_SLOT_STATES(RBUF_STATE_NAME)};
-
-    return names[state];
-}
 
 struct rbuf_early_slot {
     enum rbuf_early_slot_state state;
@@ -130,6 +125,31 @@ struct rbuf_early_windows {
     uint64_t leased;      /* ever */
     uint64_t next_recall; /* stats.rts_received before which none is asked for again */
     struct rbuf_peer *holder[RBUF_EARLY_PEERS_MAX]; /* by the number of the window */
+};
+
+struct rbuf_rendezvous_of_peer {
+    struct rbuf_put_list puts;            /* that have begun, in order of their start */
+    struct rbuf_put_list ungranted;       /* waiting for an RTR */
+    struct rbuf_rtr_list unexpected_rtrs; /* that came before their put */
+    uint32_t unexpected_count;            /* of them */
+    struct rbuf_early_out *early_out;     /* window that the peer has leased us; NULL: none yet */
+    struct rbuf_early_in *early_in;       /* that it has of ours; NULL: none */
+    uint32_t early_seq;                   /* the newest of its last window */
+    uint8_t rts_count;                    /* RTSs of it, before it has a window */
+    uint64_t slots_taken;                 /* acknowledgement words in use by grants, a bit each */
+};
+
+struct rbuf_rendezvous_of_core {
+    struct rbuf_grant **grants; /* by index */
+    uint32_t grant_count;
+    struct rbuf_grant_list grants_free;
+    struct rbuf_grant_list receiving; /* STAGED and not placed: polled */
+    struct rbuf_grant_list deferred;  /* oldest first */
+    bool deferred_retry; /* something has changed since the first of them was last refused a lane */
+    uint64_t direct_bytes; /* of grants that are REGISTERING or DIRECT */
+    uint64_t copied_ns;    /* when staging was last copied out of */
+    uint64_t moved_ns;     /* when staging was last copied out of, or a direct grant ended */
+    struct rbuf_early_windows windows;
 };
 
 #endif

@@ -12,6 +12,10 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+struct rbuf_tx_chunk;
+
+STAILQ_HEAD(rbuf_tx_chunk_list, rbuf_tx_chunk);
+
 /* What a copied put and a copied get have in common; each contains one. */
 struct rbuf_copy {
     uint32_t chunks;              /* under way; of a get, or to be copied out */
@@ -23,6 +27,10 @@ struct rbuf_copies {
     uint32_t begun;                   /* of them */
     uint64_t bytes;                   /* of all their chunks */
     STAILQ_HEAD(, rbuf_copy) waiting; /* to begin, in order of their start */
+};
+
+struct rbuf_stage_of_core {
+    struct rbuf_tx_chunk_list chunks_free;
 };
 
 #endif

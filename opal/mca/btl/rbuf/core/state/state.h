@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * What core knows: of one port (struct rbuf_core) and of one other process on it (struct
- * rbuf_peer), and the few things that any file of core may do with it. It composes the parts that
- * core/state/link.h, eager.h, stage.h and rendezvous.h declare, and calls nothing that changes
- * them.
+ * rbuf_peer), and the few things that any file of core may do with it. Each folder has its part of
+ * both, which bears its name and which core/state/FOLDER.h declares. Only files of that folder
+ * touch the members of its part; others call them. tests/build/layers.pl sees to it.
  *
  * Who changes the other members:
  *
  *     core.c, peer.c, inbox.c  core's peers and probes, the mailbox, what the exchange said;
  *                              sequence_in
- *     core/eager               a peer's queued, behind_rts, sequence numbers, ring_*, recent*
- *     core/rendezvous          puts, ungranted, unexpected_*, early_*, rts_count, slots_taken;
- *                              core's grants and their lists, direct_bytes, copied_ns, moved_ns
- *     core/onesided            copied ones of puts; gets, reads, rmas, held*
- *     core/stage               core's chunks_free
- *     any                      in_flight, events, stats, core's queued; a peer's state by
- *                              rbuf_peer_break(), its busy by rbuf_peer_wake()
+ *     any                      in_flight, events, stats, core's queued, arenas and bounces; a
+ *                              peer's state by rbuf_peer_break(), its busy by rbuf_peer_wake()
  *
  *     a peer   UNCONNECTED -> CONNECTED -> BROKEN -> FAILED; any -> FAILED
  *
@@ -24,6 +19,7 @@
 #ifndef RBUF_CORE_STATE_H
 #define RBUF_CORE_STATE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,35 +28,19 @@
 #include "core/base/arena.h"
 #include "core/base/bounce.h"
 #include "core/base/event.h"
-#include "core/base/states.h"
 #include "core/base/stats.h"
 #include "core/base/trace.h"
 #include "core/base/wire.h"
-#include "core/base/work.h"
 #include "core/state/eager.h"
 #include "core/state/link.h"
+#include "core/state/onesided.h"
 #include "core/state/rendezvous.h"
 #include "core/state/stage.h"
 #include "fabric.h"
 
-struct rbuf_am;
-struct rbuf_put;
-struct rbuf_get;
-struct rbuf_rma;
-struct rbuf_grant;
-struct rbuf_unexpected_rtr;
-struct rbuf_tx_chunk;
-
-TAILQ_HEAD(rbuf_am_list, rbuf_am);
-TAILQ_HEAD(rbuf_put_list, rbuf_put);
-TAILQ_HEAD(rbuf_get_list, rbuf_get);
-TAILQ_HEAD(rbuf_rma_list, rbuf_rma);
-TAILQ_HEAD(rbuf_grant_list, rbuf_grant);
 TAILQ_HEAD(rbuf_peer_list, rbuf_peer);
-SLIST_HEAD(rbuf_rtr_list, rbuf_unexpected_rtr);
-STAILQ_HEAD(rbuf_tx_chunk_list, rbuf_tx_chunk);
 
-/* In which order core/onesided/rma_order.h has one-sided operations posted. */
+/* In which order core/onesided/rma_order.c has one-sided operations posted. */
 enum rbuf_rma_order {
     RBUF_RMA_ISSUE,      /* as they are started; nothing is held */
     RBUF_RMA_INTERLEAVE, /* one of the one kind, one of the other */
@@ -101,13 +81,6 @@ struct rbuf_core_options {
 
 enum rbuf_peer_state { RBUF_PEER_STATES(RBUF_STATE) };
 
-static inline const char *rbuf_peer_state_name(enum rbuf_peer_state state)
-{
-    static const char *const names[] = {RBUF_PEER_STATES(RBUF_STATE_NAME)};
-
-    return names[state];
-}
-
 enum rbuf_probe_state { RBUF_PROBE_IDLE, RBUF_PROBE_POSTED };
 
 struct rbuf_peer {
@@ -123,39 +96,12 @@ struct rbuf_peer {
     uint64_t their_mailbox;       /* its address at the peer */
     uint32_t their_mailbox_rkey;
     uint32_t their_stage_bytes; /* chunks that it is offered are no larger; 0: unknown */
-    struct rbuf_am_list queued[RBUF_CHANNELS]; /* waiting for a credit or for room, in order */
-    struct rbuf_am *behind_rts; /* of these, the last EARLY that waits behind an RTS; or NULL */
-    struct rbuf_credit credit[RBUF_FLOWS];
-    struct rbuf_credit_counts counts;
-    struct rbuf_credit_reach reach;
-    uint16_t sequence_out; /* of the next message on the control channel or the ring; wraps */
-    uint16_t sequence_in;  /* of the next one of the peer */
+    uint16_t sequence_in;       /* of the next message of the peer; wraps */
 
-    struct rbuf_ring_out ring_out;
-    struct rbuf_ring_in *ring_in; /* NULL: not in the polling set */
-    uint32_t recent;              /* small messages over send/receive, halved at every epoch */
-    uint32_t recent_epoch;        /* the one at which it was halved last */
-    uint32_t ring_declines;       /* in a row: it has no memory for a ring */
-    uint32_t ring_declined_epoch; /* the one before the last of them */
-
-    struct rbuf_put_list puts;            /* that have begun, in order of their start */
-    struct rbuf_put_list ungranted;       /* waiting for an RTR */
-    struct rbuf_rtr_list unexpected_rtrs; /* that came before their put */
-    uint32_t unexpected_count;            /* of them */
-    struct rbuf_get_list gets;            /* that have begun, in order of their start */
-    struct rbuf_copies copied_puts;
-    struct rbuf_copies copied_gets;
-    uint32_t reads;                   /* of gets, under way */
-    struct rbuf_rma_list rmas;        /* not posted yet; the held ones are the last */
-    struct rbuf_rma *held_first;      /* of those; NULL: none */
-    uint32_t held;                    /* operations, counted in core's `queued` */
-    struct rbuf_early_out *early_out; /* window that the peer has leased us; NULL: none yet */
-    struct rbuf_early_in *early_in;   /* that it has of ours; NULL: none */
-    uint32_t early_seq;               /* the newest of its last window */
-    uint8_t rts_count;                /* RTSs of it, before it has a window */
-
-    struct rbuf_words words;
-    uint64_t slots_taken; /* acknowledgement words in use by grants, a bit each */
+    struct rbuf_link_of_peer link;
+    struct rbuf_eager_of_peer eager;
+    struct rbuf_rendezvous_of_peer rendezvous;
+    struct rbuf_onesided_of_peer onesided;
 
     struct rbuf_work probe;
     enum rbuf_probe_state probe_state;
@@ -177,10 +123,11 @@ struct rbuf_core {
     struct rbuf_arena send_arena;    /* freed by local completions alone */
     struct rbuf_arena receive_arena; /* lanes of grants, and windows for early data */
     struct rbuf_bounces bounces;
-    struct rbuf_word_writes word_writes;
     struct rbuf_events events;
-    struct rbuf_rings rings;
-    struct rbuf_polling_set set;
+    struct rbuf_link_of_core link;
+    struct rbuf_eager_of_core eager;
+    struct rbuf_rendezvous_of_core rendezvous;
+    struct rbuf_stage_of_core stage;
     struct rbuf_stats stats;
 
     struct rbuf_peer **peers; /* by index; NULL where removed */
@@ -191,18 +138,6 @@ struct rbuf_core {
     uint64_t chores_due_ns;     /* 0: there is memory to be filled */
     struct rbuf_peer_list busy; /* peers with something to post or to copy */
 
-    struct rbuf_grant **grants; /* by index */
-    uint32_t grant_count;
-    struct rbuf_grant_list grants_free;
-    struct rbuf_grant_list receiving; /* STAGED and not placed: polled */
-    struct rbuf_grant_list deferred;  /* oldest first */
-    bool deferred_retry; /* something has changed since the first of them was last refused a lane */
-    uint64_t direct_bytes; /* of grants that are REGISTERING or DIRECT */
-    uint64_t copied_ns;    /* when staging was last copied out of */
-    uint64_t moved_ns;     /* when staging was last copied out of, or a direct grant ended */
-
-    struct rbuf_early_windows windows;
-    struct rbuf_tx_chunk_list chunks_free;
     uint32_t sweeps; /* calls of rbuf_core_swept(); wraps */
     uint64_t copied; /* bytes, by rbuf_core_progress(), in both directions; not for gets, which wait
                         for completions */
@@ -219,10 +154,10 @@ static inline enum rbuf_arrival rbuf_peer_arrival(const struct rbuf_peer *peer)
     return peer->proof == RBUF_PROOF_CHECKSUM ? rbuf_arrival_checked(arrival) : arrival;
 }
 
-/* True if checksums prove what the peer writes. */
-static inline bool rbuf_peer_is_checked(const struct rbuf_peer *peer)
+/* What proves that what the peer writes is there. */
+static inline enum rbuf_proof rbuf_peer_proof(const struct rbuf_peer *peer)
 {
-    return rbuf_arrival_proof(rbuf_peer_arrival(peer)) == RBUF_PROOF_CHECKSUM;
+    return rbuf_arrival_proof(rbuf_peer_arrival(peer));
 }
 
 /* By what the peer cuts a message of `bytes` that it puts: our schedule, with no chunk larger than
@@ -252,8 +187,9 @@ static inline void rbuf_peer_wake(struct rbuf_peer *peer)
 
 static inline void rbuf_peer_become(struct rbuf_peer *peer, enum rbuf_peer_state state)
 {
-    rbuf_trace("peer", peer->index, 0, rbuf_peer_state_name(peer->state),
-               rbuf_peer_state_name(state));
+    static const char *const names[] = {RBUF_PEER_STATES(RBUF_STATE_NAME)};
+
+    rbuf_trace("peer", peer->index, 0, names[peer->state], names[state]);
     peer->state = state;
 }
 
@@ -272,6 +208,15 @@ static inline void rbuf_peer_break(struct rbuf_peer *peer, int status)
         peer->broken_status = status;
         rbuf_peer_wake(peer);
     }
+}
+
+/* True if the request was posted. A queue pair that is dead breaks the peer. */
+static inline bool rbuf_peer_posted(struct rbuf_peer *peer, enum rbuf_fab_status status)
+{
+    if (status == RBUF_FAB_DEAD) {
+        rbuf_peer_break(peer, -ECONNRESET);
+    }
+    return status == RBUF_FAB_OK;
 }
 
 static inline void rbuf_core_raise(struct rbuf_core *core, enum rbuf_event_kind kind,
