@@ -267,10 +267,9 @@ static void fire_timer(unsigned which)
 
         TAILQ_FOREACH(call, lists[i], link)
         {
-            if (call->timer != NULL && event_pending(call->timer, EV_TIMEOUT, NULL) &&
-                which-- == 0) {
-                (void) event_del(call->timer);
-                event_active(call->timer, EV_TIMEOUT, 1);
+            if (event_pending(&call->timer, EV_TIMEOUT, NULL) && which-- == 0) {
+                (void) event_del(&call->timer);
+                event_active(&call->timer, EV_TIMEOUT, 1);
                 return;
             }
         }

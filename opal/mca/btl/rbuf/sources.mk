@@ -272,7 +272,6 @@ rbuf_common_sources = \
 rbuf_connect_sources = \
 	%reldir%/connect/address.c \
 	%reldir%/connect/address.h \
-	%reldir%/connect/connection.c \
 	%reldir%/connect/connection.h \
 	%reldir%/connect/descriptors.c \
 	%reldir%/connect/descriptors.h \

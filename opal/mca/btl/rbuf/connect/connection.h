@@ -24,9 +24,11 @@
 #define RBUF_CONNECT_CONNECTION_H
 
 #include <event2/event.h>
+#include <event2/event_struct.h>
 #include <stdbool.h>
 #include <sys/queue.h>
 
+#include "common/monotonic.h"
 #include "connect/address.h"
 #include "connect/event.h"
 #include "connect/options.h"
@@ -37,7 +39,7 @@ enum rbuf_connection_state {
     RBUF_CONNECTION_REP_SENT,        /* in: RTU is due */
     RBUF_CONNECTION_TCP_CONNECTING,  /* out; timed */
     RBUF_CONNECTION_REQ_SENT,        /* out: MRA is due; timed */
-    RBUF_CONNECTION_BACK_OFF,        /* out: no address has answered, to be tried again */
+    RBUF_CONNECTION_BACK_OFF,        /* out: no address has answered, to be tried again; timed */
     RBUF_CONNECTION_MRA_RECEIVED,    /* out: REP or REJ is due */
     RBUF_CONNECTION_REP_RECEIVED,    /* out: the user has the REP */
     RBUF_CONNECTION_ESTABLISHED,     /* idle until DREQ or the end */
@@ -92,10 +94,10 @@ struct rbuf_connection {
 
     /* The thread's. */
     enum rbuf_connection_state state;
-    int fd; /* -1: none */
-    struct event *readable;
-    struct event *writable;
-    struct event *timer;
+    int fd;                /* -1: none */
+    struct event readable; /* with a socket: while there is something to read */
+    struct event writable; /* with a socket: once, after it was asked for */
+    struct event timer;    /* once, after it was started; closing the socket stops it */
     struct rbuf_address trying[RBUF_ADDRESSES_MAX]; /* out */
     unsigned trying_count;
     unsigned trying_next;
@@ -109,7 +111,6 @@ struct rbuf_connection {
     unsigned silent;   /* out: addresses of this round whose host answered, but not the process */
     unsigned silent_rounds; /* out: rounds that had such an address */
     unsigned back_off_ms;   /* out: the last wait, on average; 0: there was none */
-    struct event *retry;    /* out: BACK_OFF; NULL until then */
     uint8_t in[RBUF_EXCHANGE_BYTES_MAX];
     size_t in_bytes;
     uint8_t out[2 * RBUF_EXCHANGE_BYTES_MAX];
@@ -131,7 +132,10 @@ struct rbuf_connection {
 };
 
 /* Monotonic, ms. */
-uint64_t rbuf_now_ms(void);
+static inline uint64_t rbuf_now_ms(void)
+{
+    return mca_btl_rbuf_now_ns() / 1000000;
+}
 
 /* Has a libevent event occur in so many ms; 0, or -1 without memory. */
 static inline int rbuf_event_add_ms(struct event *event, unsigned ms)
@@ -140,12 +144,5 @@ static inline int rbuf_event_add_ms(struct event *event, unsigned ms)
 
     return event_add(event, &wait);
 }
-
-/* A connection with nothing but its last event; NULL: no memory. Any thread. */
-struct rbuf_connection *rbuf_connection_new(struct rbuf_connect_context *context);
-
-/* An event of the connection with what the peer has said, if that is not NULL; NULL: no memory. */
-struct rbuf_connect_event *rbuf_connection_event(struct rbuf_connection *connection,
-                                                 const struct rbuf_exchange *theirs);
 
 #endif

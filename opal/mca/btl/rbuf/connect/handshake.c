@@ -23,6 +23,44 @@
 #define UNAUTHENTICATED_MS 250u /* that one may be silent when its place is wanted */
 
 static bool fail(struct rbuf_connection *connection, int error, const char *text);
+static void on_timer(evutil_socket_t fd, short what, void *data);
+
+struct rbuf_connect_event *rbuf_handshake_event(struct rbuf_connection *connection,
+                                                const struct rbuf_exchange *theirs)
+{
+    struct rbuf_connect_event *event = calloc(1, sizeof(*event));
+
+    if (event != NULL) {
+        event->connection = connection;
+        if (theirs != NULL) {
+            event->theirs = *theirs;
+        }
+        (void) snprintf(event->text, sizeof(event->text), "%s", connection->peer);
+    }
+    return event;
+}
+
+struct rbuf_connection *rbuf_handshake_new(struct rbuf_connect_context *context)
+{
+    struct rbuf_connection *connection = calloc(1, sizeof(*connection));
+
+    if (connection == NULL) {
+        return NULL;
+    }
+    connection->last_event = rbuf_handshake_event(connection, NULL);
+    if (connection->last_event == NULL) {
+        free(connection);
+        return NULL;
+    }
+    connection->context = context;
+    connection->fd = -1;
+    (void) event_assign(&connection->timer, context->base, -1, 0, on_timer, connection);
+    connection->connect.connection = connection;
+    connection->answer.connection = connection;
+    connection->disconnect.connection = connection;
+    connection->end.connection = connection;
+    return connection;
+}
 
 static void leave_list(struct rbuf_connection *connection)
 {
@@ -39,9 +77,7 @@ static void leave_list(struct rbuf_connection *connection)
 static void free_connection(struct rbuf_connection *connection)
 {
     rbuf_socket_close(connection);
-    if (connection->retry != NULL) {
-        event_free(connection->retry);
-    }
+    (void) event_del(&connection->timer); /* BACK_OFF */
     leave_list(connection);
     free(connection->last_event);
     free(connection);
@@ -94,7 +130,7 @@ bool rbuf_handshake_end(struct rbuf_connection *connection, enum rbuf_connect_ev
 static bool notify(struct rbuf_connection *connection, enum rbuf_connect_event_kind kind,
                    const struct rbuf_exchange *theirs)
 {
-    struct rbuf_connect_event *event = rbuf_connection_event(connection, theirs);
+    struct rbuf_connect_event *event = rbuf_handshake_event(connection, theirs);
 
     if (event == NULL) {
         return fail(connection, -ENOMEM, "no memory");
@@ -170,7 +206,7 @@ static bool handle_req(struct rbuf_connection *connection, const struct rbuf_exc
         free_connection(connection);
         return false;
     }
-    event = rbuf_connection_event(connection, message);
+    event = rbuf_handshake_event(connection, message);
     if (event == NULL) {
         free_connection(connection);
         return false;
@@ -178,7 +214,7 @@ static bool handle_req(struct rbuf_connection *connection, const struct rbuf_exc
     leave_list(connection);
     TAILQ_INSERT_TAIL(&context->connections, connection, link);
     connection->state = RBUF_CONNECTION_REQ_RECEIVED;
-    (void) event_del(connection->timer);
+    (void) event_del(&connection->timer);
     rbuf_count(&context->counters.authenticated);
     rbuf_socket_send(connection, RBUF_EXCHANGE_MRA, RBUF_REJECT_NONE);
     rbuf_event_queue_push(event, RBUF_CONNECT_REQUEST);
@@ -221,7 +257,7 @@ static bool handle_message(struct rbuf_connection *connection, const struct rbuf
             return reject(connection, RBUF_FAULT_KIND);
         }
         connection->state = RBUF_CONNECTION_MRA_RECEIVED;
-        (void) event_del(connection->timer);
+        (void) event_del(&connection->timer);
         return true;
     case RBUF_CONNECTION_MRA_RECEIVED:
         return handle_rep(connection, message);
@@ -343,6 +379,9 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
     case RBUF_CONNECTION_REQ_SENT:
         rbuf_outgoing_late(connection);
         return;
+    case RBUF_CONNECTION_BACK_OFF:
+        rbuf_outgoing_retry(connection);
+        return;
     case RBUF_CONNECTION_UNAUTHENTICATED:
         rbuf_count(&connection->context->counters.slow);
         break;
@@ -352,11 +391,9 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
     (void) fail(connection, -ETIMEDOUT, "no answer within the time-out");
 }
 
-bool rbuf_handshake_adopt(struct rbuf_connection *connection, int fd)
+void rbuf_handshake_adopt(struct rbuf_connection *connection, int fd)
 {
-    static const struct rbuf_socket_handlers handlers = {on_readable, on_writable, on_timer};
-
-    return rbuf_socket_adopt(connection, fd, &handlers);
+    rbuf_socket_adopt(connection, fd, on_readable, on_writable);
 }
 
 static bool has_room(const struct rbuf_connect_context *context)
@@ -393,7 +430,7 @@ void rbuf_handshake_take_incoming(struct rbuf_connect_context *context, int fd, 
     struct rbuf_connection *connection;
 
     rbuf_count(&context->counters.connections);
-    connection = rbuf_connection_new(context);
+    connection = rbuf_handshake_new(context);
     if (connection == NULL) {
         rbuf_close_on_fork_close(fd);
         return;
@@ -403,12 +440,9 @@ void rbuf_handshake_take_incoming(struct rbuf_connect_context *context, int fd, 
     (void) snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
     TAILQ_INSERT_TAIL(&context->unauthenticated, connection, link);
     context->unauthenticated_count++;
-    if (!rbuf_handshake_adopt(connection, fd)) {
-        free_connection(connection);
-        return;
-    }
+    rbuf_handshake_adopt(connection, fd);
     rbuf_socket_start_timer(connection);
-    (void) event_add(connection->readable, NULL);
+    (void) event_add(&connection->readable, NULL);
 }
 
 /* What commands send, and in which state alone: an answer to a request that has been withdrawn is

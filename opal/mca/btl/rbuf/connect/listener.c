@@ -247,7 +247,7 @@ int rbuf_listener_connect(struct rbuf_listener *listener, const struct rbuf_addr
     if (!rbuf_addresses_valid(addresses)) {
         return -EINVAL;
     }
-    connection = rbuf_connection_new(&listener->context);
+    connection = rbuf_handshake_new(&listener->context);
     if (connection == NULL) {
         return -ENOMEM;
     }

@@ -60,9 +60,9 @@ void rbuf_outgoing_send_req(struct rbuf_connection *connection)
 {
     connection->state = RBUF_CONNECTION_REQ_SENT;
     connection->req_ms = rbuf_now_ms();
-    rbuf_socket_start_timer_ms(connection, silence_ms(connection));
+    (void) rbuf_event_add_ms(&connection->timer, silence_ms(connection));
     rbuf_socket_send(connection, RBUF_EXCHANGE_REQ, RBUF_REJECT_NONE);
-    (void) event_add(connection->readable, NULL);
+    (void) event_add(&connection->readable, NULL);
 }
 
 /* 0: connected or on the way. */
@@ -80,9 +80,7 @@ static int try_address(struct rbuf_connection *connection, const struct rbuf_add
     if (fd < 0) {
         return -errno;
     }
-    if (!rbuf_handshake_adopt(connection, fd)) {
-        return -ENOMEM;
-    }
+    rbuf_handshake_adopt(connection, fd);
     if (connect(fd, (struct sockaddr *) &name, length) == 0) {
         rbuf_outgoing_send_req(connection);
         return 0;
@@ -95,7 +93,7 @@ static int try_address(struct rbuf_connection *connection, const struct rbuf_add
     }
     connection->state = RBUF_CONNECTION_TCP_CONNECTING;
     rbuf_socket_start_timer(connection);
-    (void) event_add(connection->writable, NULL);
+    (void) event_add(&connection->writable, NULL);
     return 0;
 }
 
@@ -104,18 +102,6 @@ static void start_round(struct rbuf_connection *connection)
     rbuf_count(&connection->context->counters.connects_retried);
     connection->trying_next = 0;
     connection->silent = 0;
-}
-
-static void try_next(struct rbuf_connection *connection);
-
-static void on_retry(evutil_socket_t fd, short what, void *data)
-{
-    struct rbuf_connection *connection = data;
-
-    (void) fd;
-    (void) what;
-    start_round(connection);
-    try_next(connection);
 }
 
 /* All addresses have failed, and are tried again later: after half of the average to one and a
@@ -134,10 +120,7 @@ static bool back_off(struct rbuf_connection *connection)
     if (rbuf_now_ms() + ms >= connection->alive_ms + connection->context->options.retry_ms) {
         return false;
     }
-    if (connection->retry == NULL) {
-        connection->retry = event_new(connection->context->base, -1, 0, on_retry, connection);
-    }
-    if (connection->retry == NULL || rbuf_event_add_ms(connection->retry, ms) != 0) {
+    if (rbuf_event_add_ms(&connection->timer, ms) != 0) {
         return false;
     }
     connection->state = RBUF_CONNECTION_BACK_OFF;
@@ -162,7 +145,7 @@ static void note_silent_round(struct rbuf_connection *connection)
         return;
     }
     rbuf_count(&connection->context->counters.connects_unanswered);
-    event = rbuf_connection_event(connection, NULL);
+    event = rbuf_handshake_event(connection, NULL);
     if (event != NULL) {
         rbuf_event_queue_push(event, RBUF_CONNECT_UNANSWERED);
     }
@@ -212,6 +195,12 @@ static void try_next(struct rbuf_connection *connection)
     rbuf_count(&connection->context->counters.connects_failed);
     (void) rbuf_handshake_end(connection, RBUF_CONNECT_FAILED, connection->failure_error,
                               connection->failure);
+}
+
+void rbuf_outgoing_retry(struct rbuf_connection *connection)
+{
+    start_round(connection);
+    try_next(connection);
 }
 
 void rbuf_outgoing_failed(struct rbuf_connection *connection, int error, const char *text)
