@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * One connection, and what all connections of a listener share. Data only: handshake.h changes
+ * One connection, and the listener that it is of. Data only: handshake.h changes
  * states, event_queue.h passes commands and events between the listener's thread and its users.
  *
  * States are named as in the InfiniBand connection manager (IBTA specification, volume 1, chapter
@@ -30,8 +30,7 @@
 
 #include "common/monotonic.h"
 #include "connect/address.h"
-#include "connect/event.h"
-#include "connect/options.h"
+#include "connect/event_queue.h"
 
 enum rbuf_connection_state {
     RBUF_CONNECTION_UNAUTHENTICATED, /* in: reading REQ; timed */
@@ -48,49 +47,42 @@ enum rbuf_connection_state {
     RBUF_CONNECTION_DRAINING         /* the last bytes are on the way, no user has it; timed */
 };
 
-enum rbuf_command_kind {
-    RBUF_COMMAND_CONNECT,
-    RBUF_COMMAND_ACCEPT,
-    RBUF_COMMAND_ESTABLISH,
-    RBUF_COMMAND_DISCONNECT,
-    RBUF_COMMAND_REJECT,
-    RBUF_COMMAND_CLOSE
-};
-
-/* A connection gets at most one command of each of four groups: CONNECT; ACCEPT or ESTABLISH;
- * DISCONNECT; REJECT or CLOSE. So it has room for all of them, and queueing one cannot fail. */
-struct rbuf_command {
-    enum rbuf_command_kind kind;
-    enum rbuf_reject_reason reason; /* REJECT */
-    struct rbuf_connection *connection;
-    STAILQ_ENTRY(rbuf_command) link;
-};
-
-STAILQ_HEAD(rbuf_command_list, rbuf_command);
 TAILQ_HEAD(rbuf_connection_list, rbuf_connection);
 
-struct rbuf_event_queue;
+struct rbuf_listening_socket {
+    int fd;
+    struct event event;
+};
 
-/* What all connections of a listener share. */
-struct rbuf_connect_context {
-    /* Constant. */
+struct rbuf_listener {
+    /* Constant while there is the thread. */
     struct rbuf_listener_options options; /* interfaces is NULL */
     uint8_t token[RBUF_TOKEN_BYTES];
     uint64_t machine;
     struct rbuf_local_addresses local;
     struct event_base *base;
-    struct rbuf_event_queue *events;
+    pthread_t thread;
 
     /* The thread's. */
     struct rbuf_connection_list connections;     /* authenticated, or outgoing */
     struct rbuf_connection_list unauthenticated; /* oldest first */
     unsigned unauthenticated_count;
+    struct rbuf_listening_socket socket[RBUF_ADDRESSES_MAX];
+    unsigned socket_count;
+    struct event resume; /* accepting again after a pause */
+    struct event wake;
+    struct event tick;
 
+    /* The tick is due. Set by anybody; the thread clears it before the tick looks at anything.
+     * Whoever finds it set may leave it at that: its release pairs with the thread's acquire. */
+    atomic_bool armed;
+
+    struct rbuf_event_queue queue;
     struct rbuf_listener_counters counters;
 };
 
 struct rbuf_connection {
-    struct rbuf_connect_context *context;
+    struct rbuf_listener *listener;
 
     /* The thread's. */
     enum rbuf_connection_state state;
@@ -143,6 +135,11 @@ static inline int rbuf_event_add_ms(struct event *event, unsigned ms)
     const struct timeval wait = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t) (ms % 1000) * 1000};
 
     return event_add(event, &wait);
+}
+
+static inline void rbuf_count(_Atomic uint64_t *counter)
+{
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
 #endif

@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 
 #include "connect/descriptors.h"
-#include "connect/event_queue.h"
 #include "connect/handshake.h"
 #include "connect/socket.h"
 
@@ -34,7 +33,7 @@ static void note_silence(struct rbuf_connection *connection)
 {
     const uint64_t now = rbuf_now_ms();
 
-    if (now - connection->req_ms >= connection->context->options.timeout_ms) {
+    if (now - connection->req_ms >= connection->listener->options.timeout_ms) {
         connection->alive_ms = now;
     }
 }
@@ -44,7 +43,7 @@ static void note_silence(struct rbuf_connection *connection)
  * the first round little. */
 static unsigned silence_ms(const struct rbuf_connection *connection)
 {
-    const struct rbuf_listener_options *options = &connection->context->options;
+    const struct rbuf_listener_options *options = &connection->listener->options;
     const unsigned doublings =
         connection->silent_rounds < DOUBLINGS_MOST ? connection->silent_rounds : DOUBLINGS_MOST;
     const uint64_t wait = (uint64_t) options->timeout_ms << doublings;
@@ -74,7 +73,7 @@ static int try_address(struct rbuf_connection *connection, const struct rbuf_add
 
     do {
         fd = rbuf_socket_open(name.ss_family);
-    } while (fd < 0 && errno == EMFILE && connection->context->options.raise_descriptors &&
+    } while (fd < 0 && errno == EMFILE && connection->listener->options.raise_descriptors &&
              rbuf_descriptors_raise());
     rbuf_address_text(address, connection->peer);
     if (fd < 0) {
@@ -99,7 +98,7 @@ static int try_address(struct rbuf_connection *connection, const struct rbuf_add
 
 static void start_round(struct rbuf_connection *connection)
 {
-    rbuf_count(&connection->context->counters.connects_retried);
+    rbuf_count(&connection->listener->counters.connects_retried);
     connection->trying_next = 0;
     connection->silent = 0;
 }
@@ -117,7 +116,7 @@ static bool back_off(struct rbuf_connection *connection)
                                                          : BACK_OFF_MOST_MS;
     evutil_secure_rng_get_bytes(&chance, sizeof(chance));
     ms = connection->back_off_ms / 2 + chance % (connection->back_off_ms + 1);
-    if (rbuf_now_ms() + ms >= connection->alive_ms + connection->context->options.retry_ms) {
+    if (rbuf_now_ms() + ms >= connection->alive_ms + connection->listener->options.retry_ms) {
         return false;
     }
     if (rbuf_event_add_ms(&connection->timer, ms) != 0) {
@@ -131,7 +130,7 @@ static bool back_off(struct rbuf_connection *connection)
  * its memory be swapped out. */
 static bool has_patience(const struct rbuf_connection *connection)
 {
-    const uint64_t answer_ms = connection->context->options.answer_ms;
+    const uint64_t answer_ms = connection->listener->options.answer_ms;
 
     return answer_ms == 0 || rbuf_now_ms() < connection->began_ms + answer_ms;
 }
@@ -144,7 +143,7 @@ static void note_silent_round(struct rbuf_connection *connection)
     if (connection->silent_rounds++ > 0) {
         return;
     }
-    rbuf_count(&connection->context->counters.connects_unanswered);
+    rbuf_count(&connection->listener->counters.connects_unanswered);
     event = rbuf_handshake_event(connection, NULL);
     if (event != NULL) {
         rbuf_event_queue_push(event, RBUF_CONNECT_UNANSWERED);
@@ -192,7 +191,7 @@ static void try_next(struct rbuf_connection *connection)
     if (connection->silent == 0 && back_off(connection)) {
         return;
     }
-    rbuf_count(&connection->context->counters.connects_failed);
+    rbuf_count(&connection->listener->counters.connects_failed);
     (void) rbuf_handshake_end(connection, RBUF_CONNECT_FAILED, connection->failure_error,
                               connection->failure);
 }
@@ -226,11 +225,11 @@ void rbuf_outgoing_late(struct rbuf_connection *connection)
 
 void rbuf_outgoing_start(struct rbuf_connection *connection)
 {
-    TAILQ_INSERT_TAIL(&connection->context->connections, connection, link);
+    TAILQ_INSERT_TAIL(&connection->listener->connections, connection, link);
     connection->state = RBUF_CONNECTION_TCP_CONNECTING;
     connection->began_ms = rbuf_now_ms();
     connection->alive_ms = connection->began_ms;
-    rbuf_count(&connection->context->counters.connects);
+    rbuf_count(&connection->listener->counters.connects);
     (void) snprintf(connection->peer, sizeof(connection->peer), "the peer");
     note_failure(connection, -EHOSTUNREACH, "none of its addresses can be reached from here");
     try_next(connection);

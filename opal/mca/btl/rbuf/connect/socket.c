@@ -44,7 +44,7 @@ void rbuf_socket_close(struct rbuf_connection *connection)
 
 void rbuf_socket_start_timer(struct rbuf_connection *connection)
 {
-    (void) rbuf_event_add_ms(&connection->timer, connection->context->options.timeout_ms);
+    (void) rbuf_event_add_ms(&connection->timer, connection->listener->options.timeout_ms);
 }
 
 void rbuf_socket_flush(struct rbuf_connection *connection)
@@ -99,11 +99,11 @@ static void set_socket_options(int fd)
 void rbuf_socket_adopt(struct rbuf_connection *connection, int fd, event_callback_fn readable,
                        event_callback_fn writable)
 {
-    struct event_base *base = connection->context->base;
+    struct event_base *base = connection->listener->base;
 
     connection->fd = fd;
-    if (connection->context->options.raise_descriptors) {
-        rbuf_descriptors_used(fd);
+    if (connection->listener->options.raise_descriptors) {
+        (void) rbuf_descriptors_used(fd);
     }
     set_socket_options(fd);
     (void) event_assign(&connection->readable, base, fd, EV_READ | EV_PERSIST, readable,
