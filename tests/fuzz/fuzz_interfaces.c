@@ -119,18 +119,18 @@ void rbuf_port_close(struct rbuf_port *port)
 }
 
 /* All of one fabric, and equally fast. */
-void rbuf_port_survey(struct ibv_context *context, uint8_t number,
-                      const struct ibv_port_attr *attributes,
-                      const struct rbuf_device_options *options, struct rbuf_selectable *out)
+void rbuf_port_survey(struct ibv_context *context, const struct ibv_port_attr *attributes,
+                      const struct rbuf_device_options *options, struct rbuf_candidate *candidate)
 {
-    (void) context, (void) number, (void) attributes, (void) options;
-    *out = (struct rbuf_selectable){.link_layer = RBUF_LINK_ETHERNET, .speed = 100000};
+    (void) context, (void) attributes, (void) options;
+    candidate->address =
+        (struct rbuf_port_address){.link_layer = RBUF_LINK_ETHERNET, .speed = 1000};
 }
 
-void rbuf_nearest_levels(struct ibv_device *const *list, size_t count, int *levels)
+void rbuf_nearest_levels(struct rbuf_candidate *ports, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        levels[i] = list[i] == &devices[2] ? 3 : 4;
+        ports[i].levels = ports[i].device == &devices[2] ? 3 : 4;
     }
 }
 

@@ -148,7 +148,7 @@ int __wrap_pthread_join(pthread_t thread, void **result)
     if (!closing) {
         return __real_pthread_join(thread, result);
     }
-    (void) event_base_dispatch(listener->context.base);
+    (void) event_base_dispatch(listener->base);
     return 0;
 }
 
@@ -162,7 +162,7 @@ int __wrap_pthread_setname_np(pthread_t thread, const char *name)
 static void turn(void)
 {
     for (unsigned i = 0; i < TURNS; i++) {
-        (void) event_base_loop(listener->context.base, EVLOOP_NONBLOCK);
+        (void) event_base_loop(listener->base, EVLOOP_NONBLOCK);
     }
 }
 
@@ -171,17 +171,17 @@ static void turn(void)
 /* Who finds no place waits outside, for ever. The oldest have had their moment. */
 static void come_in(void)
 {
-    struct rbuf_connection *oldest = TAILQ_FIRST(&listener->context.unauthenticated);
+    struct rbuf_connection *oldest = TAILQ_FIRST(&listener->unauthenticated);
     int fd = connection();
 
     if (oldest != NULL) {
         oldest->began_ms = 0;
     }
-    if (fd >= 0 && rbuf_handshake_make_room(&listener->context)) {
+    if (fd >= 0 && rbuf_handshake_make_room(listener)) {
         rbuf_close_on_fork_begin();
         rbuf_close_on_fork_mark(fd);
         rbuf_close_on_fork_end();
-        rbuf_handshake_take_incoming(&listener->context, fd, "anybody");
+        rbuf_handshake_take_incoming(listener, fd, "anybody");
     } else if (fd >= 0) {
         close(fd);
     }
@@ -199,7 +199,7 @@ static void write_message(struct fuzz_input *input, int fd)
 {
     uint8_t what = (uint8_t) fuzz_take(input, 1);
     enum rbuf_exchange_kind kind = (enum rbuf_exchange_kind)(1 + what % 6);
-    struct rbuf_exchange message = message_make(kind, listener->context.token, what);
+    struct rbuf_exchange message = message_make(kind, listener->token, what);
     size_t bytes = message.header.bytes;
     size_t first = bytes;
 
@@ -259,18 +259,16 @@ static void hang_up(int *fd)
 /* The time of a call that waits for something is up. */
 static void fire_timer(unsigned which)
 {
-    struct rbuf_connection_list *lists[] = {&listener->context.unauthenticated,
-                                            &listener->context.connections};
+    struct rbuf_connection_list *lists[] = {&listener->unauthenticated, &listener->connections};
 
     for (unsigned i = 0; i < 2; i++) {
         struct rbuf_connection *call;
 
         TAILQ_FOREACH(call, lists[i], link)
         {
-            if (call->timer != NULL && event_pending(call->timer, EV_TIMEOUT, NULL) &&
-                which-- == 0) {
-                (void) event_del(call->timer);
-                event_active(call->timer, EV_TIMEOUT, 1);
+            if (event_pending(&call->timer, EV_TIMEOUT, NULL) && which-- == 0) {
+                (void) event_del(&call->timer);
+                event_active(&call->timer, EV_TIMEOUT, 1);
                 return;
             }
         }
@@ -344,9 +342,9 @@ static void do_step(struct fuzz_input *input)
 static void check_counters(void)
 {
     const struct rbuf_listener_counters *counters = rbuf_listener_counters(listener);
-    uint64_t settled = listener->context.unauthenticated_count + counters->authenticated +
-                       counters->slow + counters->closed_early + counters->evicted +
-                       counters->wordless + counters->withdrawn;
+    uint64_t settled = listener->unauthenticated_count + counters->authenticated + counters->slow +
+                       counters->closed_early + counters->evicted + counters->wordless +
+                       counters->withdrawn;
     uint64_t faults = 0;
 
     for (unsigned i = 0; i < RBUF_FAULTS; i++) {
@@ -354,8 +352,7 @@ static void check_counters(void)
     }
     fuzz_require(counters->connections >= settled && counters->connections - settled <= faults,
                  "every unauthenticated connection is counted once");
-    fuzz_require(listener->context.unauthenticated_count <=
-                     listener->context.options.max_unauthenticated,
+    fuzz_require(listener->unauthenticated_count <= listener->options.max_unauthenticated,
                  "there are not too many unauthenticated connections");
     fuzz_require(counters->fault[RBUF_FAULT_NONE] == 0 &&
                      counters->fault[RBUF_FAULT_INCOMPLETE] == 0,
@@ -373,7 +370,7 @@ static void open_listener(void)
     fuzz_require(rbuf_listener_open(&options, token, &addresses, &listener, &problem) == 0,
                  "the listener opens");
     opening = false;
-    memset(listener->context.token, 7, RBUF_TOKEN_BYTES); /* the same in every run */
+    memset(listener->token, 7, RBUF_TOKEN_BYTES); /* the same in every run */
     for (unsigned i = 0; i < ENDS; i++) {
         ends[i] = -1;
     }

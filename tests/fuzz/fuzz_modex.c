@@ -14,17 +14,14 @@
 
 /* One of our ports of each sort. */
 static const struct rbuf_port ports[] = {
-    {.link_layer = RBUF_LINK_INFINIBAND,
-     .address = {.link_layer = RBUF_LINK_INFINIBAND,
+    {.address = {.link_layer = RBUF_LINK_INFINIBAND,
                  .gid_kind = RBUF_GID_INFINIBAND,
                  .subnet = 0xfe80000000000000u,
                  .lid = 1}},
-    {.link_layer = RBUF_LINK_ETHERNET,
-     .address = {.link_layer = RBUF_LINK_ETHERNET,
+    {.address = {.link_layer = RBUF_LINK_ETHERNET,
                  .gid_kind = RBUF_GID_ROCE_V2,
                  .gid = {[10] = 0xff, 0xff, 10, 0, 0, 1}}},
-    {.link_layer = RBUF_LINK_ETHERNET,
-     .address = {.link_layer = RBUF_LINK_ETHERNET,
+    {.address = {.link_layer = RBUF_LINK_ETHERNET,
                  .gid_kind = RBUF_GID_ROCE_V1,
                  .gid = {0xfe, 0x80}}},
 };
@@ -109,7 +106,7 @@ static void use_ports(const mca_btl_rbuf_modex_t *modex)
 
             fuzz_require(rbuf_reach_text(reach)[0] != '\0', "there is a text for it");
             fuzz_require(reach != RBUF_REACHABLE ||
-                             modex->port[i].link_layer == ports[mine].link_layer,
+                             modex->port[i].link_layer == ports[mine].address.link_layer,
                          "another link layer is not reached");
         }
     }

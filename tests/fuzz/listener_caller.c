@@ -52,9 +52,9 @@ static struct call *free_place(void)
 void caller_call(struct rbuf_listener *listener, struct fuzz_input *input)
 {
     uint8_t shape = (uint8_t) fuzz_take(input, 1);
-    struct rbuf_address_list list = {.machine = shape & 1 ? listener->context.machine : 1,
+    struct rbuf_address_list list = {.machine = shape & 1 ? listener->machine : 1,
                                      .count = shape >> 1 & 3};
-    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_REQ, listener->context.token, shape);
+    struct rbuf_exchange hello = message_make(RBUF_EXCHANGE_REQ, listener->token, shape);
     struct call *place = free_place();
     bool valid;
     int error;
@@ -98,7 +98,7 @@ static struct call *take_hello(const struct rbuf_connect_event *event)
 
     fuzz_require(event->user == NULL && place_of(event->connection) == NULL, "a caller is new");
     fuzz_require(event->theirs.header.kind == RBUF_EXCHANGE_REQ &&
-                     memcmp(event->theirs.side.token, event->connection->context->token,
+                     memcmp(event->theirs.side.token, event->connection->listener->token,
                             RBUF_TOKEN_BYTES) == 0,
                  "a caller has our token");
     if (place == NULL) {
@@ -158,7 +158,7 @@ static void respond(struct call *place, unsigned how)
         rbuf_connection_establish(place->call);
         place->stage = STAGE_CONNECTED;
     } else if (place->stage == STAGE_REQUESTED && how % 4 < 2) {
-        mine = message_make(RBUF_EXCHANGE_REP, place->call->context->token, how);
+        mine = message_make(RBUF_EXCHANGE_REP, place->call->listener->token, how);
         rbuf_connection_accept(place->call, &mine, place);
         place->stage = STAGE_ACCEPTED;
     } else if (place->stage == STAGE_CONNECTED && how % 4 == 3 && !place->leaving) {
@@ -182,7 +182,7 @@ void caller_event(struct rbuf_listener *listener, unsigned how)
     }
     place = judge(event);
     fuzz_require(memchr(event->text, 0, sizeof(event->text)) != NULL, "a text ends");
-    rbuf_connect_event_free(event);
+    free(event);
     if (place != NULL) {
         respond(place, how);
     }

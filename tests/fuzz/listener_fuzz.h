@@ -5,9 +5,9 @@
 #ifndef RBUF_LISTENER_FUZZ_H
 #define RBUF_LISTENER_FUZZ_H
 
+#include "connect/connection.h"
 #include "connect/handshake.h"
 #include "connect/listener.h"
-#include "connect/listener_private.h"
 #include "fuzz.h"
 #include "messages.h"
 

@@ -95,7 +95,7 @@ target() { # NAME
         longest=160
         ;;
     listener)
-        product=("$connect"/{exchange,event,event_queue,connection,socket,handshake,outgoing,listening,listener,address,port_address,descriptors}.c
+        product=("$connect"/{exchange,event_queue,socket,handshake,outgoing,listening,listener,address,port_address,descriptors}.c
             "$rbuf"/common/{close_on_fork,names,problem}.c)
         harness=("$here/listener_caller.c")
         flags+=(-I"$top/tests/verbs")

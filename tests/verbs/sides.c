@@ -73,7 +73,7 @@ struct rbuf_connect_event side_expect(const struct side *side, enum rbuf_connect
 
     ck_assert_msg(event != NULL, "no event, kind %d was due", kind);
     copy = *event;
-    rbuf_connect_event_free(event);
+    free(event);
     ck_assert_msg(copy.kind == kind, "event %d (%s) where %d was due", copy.kind, copy.text, kind);
     return copy;
 }

@@ -129,8 +129,7 @@ END_TEST
 static struct rbuf_port port_of(enum rbuf_link_layer layer, enum rbuf_gid_kind kind,
                                 const uint8_t *gid, uint64_t subnet)
 {
-    struct rbuf_port port = {.link_layer = layer,
-                             .address = {.link_layer = (uint8_t) layer,
+    struct rbuf_port port = {.address = {.link_layer = (uint8_t) layer,
                                          .gid_kind = (uint8_t) kind,
                                          .subnet = subnet,
                                          .pkey = 0xffff}};
@@ -234,20 +233,20 @@ START_TEST(nearest_device)
 {
     char root[] = "/tmp/rbuf-nearest-XXXXXX";
     struct ibv_device devices[3] = {0};
-    struct ibv_device *list[3] = {&devices[0], &devices[1], &devices[2]};
+    struct rbuf_candidate ports[3];
     char command[128];
-    int levels[3];
 
     ck_assert_ptr_nonnull(mkdtemp(root));
     for (int i = 0; i < 3; i++) {
         snprintf(devices[i].ibdev_path, sizeof(devices[i].ibdev_path), "%s/%d", root, i);
+        ports[i].device = &devices[i];
     }
     write_cpus(devices[1].ibdev_path, "ffffffff,ffffffff,ffffffff,ffffffff");
     write_cpus(devices[2].ibdev_path, "00000000"); /* of no processor */
-    rbuf_nearest_levels(list, 3, levels);
-    ck_assert_int_lt(levels[1], levels[0]);
-    ck_assert_int_eq(levels[1], 0);
-    ck_assert_int_eq(levels[0], levels[2]);
+    rbuf_nearest_levels(ports, 3);
+    ck_assert_int_lt(ports[1].levels, ports[0].levels);
+    ck_assert_int_eq(ports[1].levels, 0);
+    ck_assert_int_eq(ports[0].levels, ports[2].levels);
     snprintf(command, sizeof(command), "rm -r %s", root);
     ck_assert_int_eq(system(command), 0);
 }

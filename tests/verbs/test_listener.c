@@ -244,11 +244,6 @@ START_TEST(bad_options)
     options.interfaces = "lo, 192.0.2.77";
     ck_assert_int_lt(rbuf_listener_open(&options, token, &list, &listener, &problem), 0);
     ck_assert_str_eq(problem.what, "192.0.2.77");
-    options.interfaces = NULL;
-    options.port_min = 5000;
-    options.port_max = 4000;
-    ck_assert_int_eq(rbuf_listener_open(&options, token, &list, &listener, &problem), -EINVAL);
-    ck_assert_str_eq(problem.topic, "listener-port");
     options.interfaces = "127.0.0.1";
     options.port_min = options.port_max = b.addresses.address[0].port;
     ck_assert_int_eq(rbuf_listener_open(&options, token, &list, &listener, &problem), -EADDRINUSE);
@@ -297,14 +292,14 @@ START_TEST(many_calls)
             ck_assert_int_eq(event->kind, RBUF_CONNECT_ESTABLISHED);
             ready++;
         }
-        rbuf_connect_event_free(event);
+        free(event);
         event = rbuf_listener_next(a.listener);
         if (event != NULL) {
             ck_assert_int_eq(event->kind, RBUF_CONNECT_RESPONSE);
             rbuf_connection_establish(event->connection);
             accepted++;
         }
-        rbuf_connect_event_free(event);
+        free(event);
     }
     ck_assert_uint_eq(accepted, 100);
     ck_assert_uint_eq(ready, 100);

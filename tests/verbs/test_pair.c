@@ -112,7 +112,7 @@ static void connect_as_caller(struct process *self)
         rbuf_listener_connect(self->listener, &peer.addresses, &hello, self, &self->call), 0);
     event = next_event(self, RBUF_CONNECT_RESPONSE);
     connect_queues(self, &event->theirs);
-    rbuf_connect_event_free(event);
+    free(event);
     rbuf_connection_establish(self->call);
 }
 
@@ -125,10 +125,10 @@ static void connect_as_called(struct process *self)
     event = next_event(self, RBUF_CONNECT_REQUEST);
     self->call = event->connection;
     connect_queues(self, &event->theirs);
-    rbuf_connect_event_free(event);
+    free(event);
     accept = describe(self, self->card.token);
     rbuf_connection_accept(self->call, &accept, self);
-    rbuf_connect_event_free(next_event(self, RBUF_CONNECT_ESTABLISHED));
+    free(next_event(self, RBUF_CONNECT_ESTABLISHED));
 }
 
 static void process_close(struct process *self)
@@ -273,7 +273,7 @@ static void orderly_child(struct process *self)
         send_number(self, i + 1);
     }
     take_chunks(self);
-    rbuf_connect_event_free(next_event(self, RBUF_PEER_DISCONNECTED));
+    free(next_event(self, RBUF_PEER_DISCONNECTED));
     rbuf_connection_close(self->call);
     process_close(self);
 }
@@ -328,7 +328,7 @@ START_TEST(killed_peer)
     began = time(NULL);
     event = next_event(&self, RBUF_PEER_LOST);
     ck_assert_ptr_eq(event->user, &self);
-    rbuf_connect_event_free(event);
+    free(event);
     ck_assert_int_eq(rbuf_fab_write_inline(self.queue[RBUF_CONTROL], &value, sizeof(value),
                                            self.theirs.mailbox, self.theirs.mailbox_rkey, &work),
                      RBUF_FAB_OK);
@@ -351,7 +351,7 @@ END_TEST
 
 static void silent_child(struct process *self)
 {
-    rbuf_connect_event_free(next_event(self, RBUF_PEER_DISCONNECTED));
+    free(next_event(self, RBUF_PEER_DISCONNECTED));
     process_close(self);
 }
 

@@ -132,19 +132,19 @@ static void connect_in_vain(struct rbuf_port *port, const char *gid, int error, 
 START_TEST(unanswered_addresses_are_named)
 {
     struct adapter adapter;
-    enum rbuf_link_layer before;
+    uint8_t before;
 
     adapter_open(&adapter);
-    before = adapter.port->link_layer;
-    adapter.port->link_layer = adapter.port->address.link_layer = RBUF_LINK_ETHERNET;
+    before = adapter.port->address.link_layer;
+    adapter.port->address.link_layer = RBUF_LINK_ETHERNET;
     connect_in_vain(adapter.port, "fe80::1", ETIMEDOUT, "no answer from fe80::1",
                     "may lead nowhere: give the interface of");
     connect_in_vain(adapter.port, "::ffff:10.1.0.17", EHOSTUNREACH, "no answer from 10.1.0.17",
                     "check the network between");
     connect_in_vain(adapter.port, "fe80::1", EINVAL, "Invalid argument", "check the port's state");
-    adapter.port->link_layer = adapter.port->address.link_layer = RBUF_LINK_INFINIBAND;
+    adapter.port->address.link_layer = RBUF_LINK_INFINIBAND;
     connect_in_vain(adapter.port, "fe80::1", ETIMEDOUT, "timed out", "check the port's state");
-    adapter.port->link_layer = before;
+    adapter.port->address.link_layer = before;
     adapter_close(&adapter);
 }
 END_TEST
@@ -172,7 +172,7 @@ START_TEST(global_route_for_who_requires_it)
         if (required == 1 || port->address.needs_grh != 0) {
             ck_assert_int_eq(attributes.ah_attr.is_global, 1);
             ck_assert_mem_eq(attributes.ah_attr.grh.dgid.raw, remote.gid, sizeof(remote.gid));
-        } else if (port->link_layer == RBUF_LINK_INFINIBAND) {
+        } else if (port->address.link_layer == RBUF_LINK_INFINIBAND) {
             ck_assert_int_eq(attributes.ah_attr.is_global, 0);
         }
         rbuf_queue_close(queue);

@@ -6,35 +6,37 @@
 
 #define PORTS_MAX 8
 
+static struct ibv_device devices[PORTS_MAX];
+
 /* Ports as text, "NAME:PORT KIND SPEED LEVELS", separated by commas. Kinds: i, j: InfiniBand
  * subnets; r, s, t: Ethernet, of three IP networks; l: with a link-local address only; p, q:
  * InfiniBand of the subnet of i in a partition of less than its number; x, y: InfiniBand and
  * Ethernet outside of the partition that is wanted. Ports of a name are of one adapter. */
-static size_t parse(const char *text, struct rbuf_selectable ports[PORTS_MAX],
-                    char names[PORTS_MAX][16])
+static size_t parse(const char *text, struct rbuf_candidate ports[PORTS_MAX])
 {
     size_t count = 0;
 
     while (*text != '\0') {
-        struct rbuf_selectable *port = &ports[count];
+        struct rbuf_candidate *port = &ports[count];
         unsigned speed;
         char kind;
-        int levels;
 
-        ck_assert_int_eq(sscanf(text, " %15s %c %u %d", names[count], &kind, &speed, &levels), 4);
-        *port = (struct rbuf_selectable){.name = names[count],
-                                         .speed = speed * 1000,
-                                         .levels = levels,
-                                         .link_local = kind == 'l'};
-        port->link_layer =
+        *port = (struct rbuf_candidate){.state = RBUF_CANDIDATE_ACTIVE};
+        ck_assert_int_eq(sscanf(text, " %15s %c %u %d", port->name, &kind, &speed, &port->levels),
+                         4);
+        port->address.speed = (uint16_t) (speed * 10);
+        port->address.link_layer =
             strchr("ijpqx", kind) != NULL ? RBUF_LINK_INFINIBAND : RBUF_LINK_ETHERNET;
-        port->subnet = strchr("pqx", kind) != NULL ? 'i' : (uint64_t) kind;
-        port->partition = kind == 'p' || kind == 'q' ? (uint16_t) kind : 0x7fff;
+        port->address.subnet = strchr("pqx", kind) != NULL ? 'i' : (uint64_t) kind;
+        port->address.pkey = kind == 'p' || kind == 'q' ? (uint16_t) kind : 0x7fff;
+        port->link_local = kind == 'l';
         port->outside = kind == 'x' || kind == 'y';
-        port->device = port;
+        port->device = &devices[count];
         for (size_t i = 0; i < count; i++) {
-            if (strcspn(names[i], ":") == strcspn(names[count], ":") &&
-                strncmp(names[i], names[count], strcspn(names[i], ":")) == 0) {
+            const size_t length = strcspn(ports[i].name, ":");
+
+            if (length == strcspn(port->name, ":") &&
+                strncmp(ports[i].name, port->name, length) == 0) {
                 port->device = ports[i].device;
             }
         }
@@ -47,17 +49,16 @@ static size_t parse(const char *text, struct rbuf_selectable ports[PORTS_MAX],
 
 static void select_text(const char *machine, char text[128])
 {
-    struct rbuf_selectable ports[PORTS_MAX];
-    char names[PORTS_MAX][16];
-    size_t chosen[PORTS_MAX];
-    const size_t count = parse(machine, ports, names);
+    struct rbuf_candidate ports[PORTS_MAX];
+    struct rbuf_candidate *chosen[PORTS_MAX];
+    const size_t count = parse(machine, ports);
     const size_t written = rbuf_select(ports, count, chosen);
     size_t used = 0;
 
     text[0] = '\0';
     for (size_t i = 0; i < written; i++) {
-        used += (size_t) snprintf(text + used, 128 - used, "%s%s", i > 0 ? " " : "",
-                                  ports[chosen[i]].name);
+        used +=
+            (size_t) snprintf(text + used, 128 - used, "%s%s", i > 0 ? " " : "", chosen[i]->name);
     }
 }
 

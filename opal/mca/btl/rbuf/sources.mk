@@ -267,11 +267,9 @@ rbuf_common_sources = \
 rbuf_connect_sources = \
 	%reldir%/connect/address.c \
 	%reldir%/connect/address.h \
-	%reldir%/connect/connection.c \
 	%reldir%/connect/connection.h \
 	%reldir%/connect/descriptors.c \
 	%reldir%/connect/descriptors.h \
-	%reldir%/connect/event.c \
 	%reldir%/connect/event.h \
 	%reldir%/connect/event_queue.c \
 	%reldir%/connect/event_queue.h \
@@ -281,10 +279,8 @@ rbuf_connect_sources = \
 	%reldir%/connect/handshake.h \
 	%reldir%/connect/listener.c \
 	%reldir%/connect/listener.h \
-	%reldir%/connect/listener_private.h \
 	%reldir%/connect/listening.c \
 	%reldir%/connect/listening.h \
-	%reldir%/connect/options.h \
 	%reldir%/connect/outgoing.c \
 	%reldir%/connect/outgoing.h \
 	%reldir%/connect/pairing.c \

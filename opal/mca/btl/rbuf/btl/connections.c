@@ -7,6 +7,8 @@
  */
 #include "btl/connections.h"
 
+#include <stdlib.h>
+
 #include "peers/connect.h"
 #include "peers/disconnected.h"
 #include "peers/endpoint.h"
@@ -86,7 +88,7 @@ int mca_btl_rbuf_connections_progress(void)
             mca_btl_rbuf_connect_event(endpoint, event);
             mca_btl_rbuf_unlock(endpoint->module);
         }
-        rbuf_connect_event_free(event);
+        free(event);
         count++;
     }
     pthread_mutex_unlock(&handling);

@@ -30,46 +30,38 @@ static bool same_host(const struct rbuf_address *a, const struct rbuf_address *b
     return a->family == b->family && memcmp(a->address, b->address, address_bytes(a)) == 0;
 }
 
-/* The bytes of an IP address, in network order; NULL: it is of another family. */
-static const uint8_t *bytes_of(const struct sockaddr *name)
+static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port),
+              "the port is at one place in both");
+
+/* Where a socket's name of IPv4 or IPv6 has the bytes of the address, in network order. */
+static size_t place_of_bytes(sa_family_t family)
 {
-    switch (name->sa_family) {
-    case AF_INET:
-        return (const uint8_t *) &((const struct sockaddr_in *) (const void *) name)->sin_addr;
-    case AF_INET6:
-        return (const uint8_t *) &((const struct sockaddr_in6 *) (const void *) name)->sin6_addr;
-    default:
-        return NULL;
-    }
+    return family == AF_INET ? offsetof(struct sockaddr_in, sin_addr)
+                             : offsetof(struct sockaddr_in6, sin6_addr);
 }
 
 bool rbuf_address_from_socket(const struct sockaddr *name, struct rbuf_address *out)
 {
-    static_assert(offsetof(struct sockaddr_in, sin_port) ==
-                      offsetof(struct sockaddr_in6, sin6_port),
-                  "the port is at one place in both");
-
     *out = (struct rbuf_address){.family = RBUF_ADDRESS_IPV6};
-    if (bytes_of(name) == NULL) {
-        return false;
-    }
     if (name->sa_family == AF_INET) {
         out->family = RBUF_ADDRESS_IPV4;
+    } else if (name->sa_family != AF_INET6) {
+        return false;
     }
     out->port = ntohs(((const struct sockaddr_in *) (const void *) name)->sin_port);
-    memcpy(out->address, bytes_of(name), address_bytes(out));
+    memcpy(out->address, (const uint8_t *) name + place_of_bytes(name->sa_family),
+           address_bytes(out));
     return true;
 }
 
 /* The mask's own family need not be set: its bytes are where the address has them. */
 unsigned rbuf_address_prefix(const struct ifaddrs *entry)
 {
-    const uint8_t *address = (const uint8_t *) entry->ifa_addr;
-    const uint8_t *mask = (const uint8_t *) entry->ifa_netmask;
+    const sa_family_t family = entry->ifa_addr->sa_family;
+    const uint8_t *mask = (const uint8_t *) entry->ifa_netmask + place_of_bytes(family);
     unsigned bits = 0;
 
-    mask += bytes_of(entry->ifa_addr) - address;
-    for (unsigned i = 0; i < (entry->ifa_addr->sa_family == AF_INET ? 4 : 16); i++) {
+    for (unsigned i = 0; i < (family == AF_INET ? 4 : 16); i++) {
         bits += (unsigned) __builtin_popcount(mask[i]);
     }
     return bits;
@@ -121,7 +113,7 @@ static bool entry_names(const struct rbuf_name *entry, const struct ifaddrs *int
            same_host(&asked, &address->address);
 }
 
-static bool add(struct rbuf_local_addresses *out, const struct rbuf_local_address *address)
+static void add(struct rbuf_local_addresses *out, const struct rbuf_local_address *address)
 {
     unsigned most = address->address.scope == RBUF_ADDRESS_LOOPBACK
                         ? RBUF_ADDRESSES_MAX
@@ -129,14 +121,12 @@ static bool add(struct rbuf_local_addresses *out, const struct rbuf_local_addres
 
     for (unsigned i = 0; i < out->count; i++) {
         if (same_host(&out->all[i].address, &address->address)) {
-            return true;
+            return;
         }
     }
-    if (out->count >= most) {
-        return false;
+    if (out->count < most) {
+        out->all[out->count++] = *address;
     }
-    out->all[out->count++] = *address;
-    return true;
 }
 
 static void add_by_scope(const struct ifaddrs *interfaces, enum rbuf_address_scope scope,
@@ -146,7 +136,7 @@ static void add_by_scope(const struct ifaddrs *interfaces, enum rbuf_address_sco
 
     for (const struct ifaddrs *i = interfaces; i != NULL; i = i->ifa_next) {
         if (convert(i, &address) && address.address.scope == scope) {
-            (void) add(out, &address);
+            add(out, &address);
         }
     }
 }
@@ -187,7 +177,7 @@ static int add_named(const struct ifaddrs *interfaces, const char *list,
             if (convert(i, &address) && entry_names(&entry, i, &address)) {
                 found = true;
                 if (address.address.scope == RBUF_ADDRESS_GLOBAL) {
-                    (void) add(out, &address);
+                    add(out, &address);
                 }
             }
         }
@@ -300,21 +290,14 @@ uint64_t rbuf_machine_id(void)
 
 socklen_t rbuf_address_to_socket(const struct rbuf_address *address, struct sockaddr_storage *out)
 {
+    const bool ipv4 = address->family == RBUF_ADDRESS_IPV4;
+
     memset(out, 0, sizeof(*out));
-    if (address->family == RBUF_ADDRESS_IPV4) {
-        struct sockaddr_in *in = (struct sockaddr_in *) out;
-
-        in->sin_family = AF_INET;
-        in->sin_port = htons(address->port);
-        memcpy(&in->sin_addr, address->address, 4);
-        return sizeof(*in);
-    }
-    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *) out;
-
-    in6->sin6_family = AF_INET6;
-    in6->sin6_port = htons(address->port);
-    memcpy(&in6->sin6_addr, address->address, 16);
-    return sizeof(*in6);
+    out->ss_family = ipv4 ? AF_INET : AF_INET6;
+    ((struct sockaddr_in *) out)->sin_port = htons(address->port);
+    memcpy((uint8_t *) out + place_of_bytes(out->ss_family), address->address,
+           address_bytes(address));
+    return ipv4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 }
 
 void rbuf_address_text(const struct rbuf_address *address, char text[RBUF_ADDRESS_TEXT_MAX])

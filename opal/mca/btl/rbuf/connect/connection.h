@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * One connection, and what all connections of a listener share. Data only: handshake.h changes
+ * One connection, and the listener that it is of. Data only: handshake.h changes
  * states, event_queue.h passes commands and events between the listener's thread and its users.
  *
  * States are named as in the InfiniBand connection manager (IBTA specification, volume 1, chapter
@@ -24,12 +24,13 @@
 #define RBUF_CONNECT_CONNECTION_H
 
 #include <event2/event.h>
+#include <event2/event_struct.h>
 #include <stdbool.h>
 #include <sys/queue.h>
 
+#include "common/monotonic.h"
 #include "connect/address.h"
-#include "connect/event.h"
-#include "connect/options.h"
+#include "connect/event_queue.h"
 
 enum rbuf_connection_state {
     RBUF_CONNECTION_UNAUTHENTICATED, /* in: reading REQ; timed */
@@ -37,7 +38,7 @@ enum rbuf_connection_state {
     RBUF_CONNECTION_REP_SENT,        /* in: RTU is due */
     RBUF_CONNECTION_TCP_CONNECTING,  /* out; timed */
     RBUF_CONNECTION_REQ_SENT,        /* out: MRA is due; timed */
-    RBUF_CONNECTION_BACK_OFF,        /* out: no address has answered, to be tried again */
+    RBUF_CONNECTION_BACK_OFF,        /* out: no address has answered, to be tried again; timed */
     RBUF_CONNECTION_MRA_RECEIVED,    /* out: REP or REJ is due */
     RBUF_CONNECTION_REP_RECEIVED,    /* out: the user has the REP */
     RBUF_CONNECTION_ESTABLISHED,     /* idle until DREQ or the end */
@@ -46,56 +47,49 @@ enum rbuf_connection_state {
     RBUF_CONNECTION_DRAINING         /* the last bytes are on the way, no user has it; timed */
 };
 
-enum rbuf_command_kind {
-    RBUF_COMMAND_CONNECT,
-    RBUF_COMMAND_ACCEPT,
-    RBUF_COMMAND_ESTABLISH,
-    RBUF_COMMAND_DISCONNECT,
-    RBUF_COMMAND_REJECT,
-    RBUF_COMMAND_CLOSE
-};
-
-/* A connection gets at most one command of each of four groups: CONNECT; ACCEPT or ESTABLISH;
- * DISCONNECT; REJECT or CLOSE. So it has room for all of them, and queueing one cannot fail. */
-struct rbuf_command {
-    enum rbuf_command_kind kind;
-    enum rbuf_reject_reason reason; /* REJECT */
-    struct rbuf_connection *connection;
-    STAILQ_ENTRY(rbuf_command) link;
-};
-
-STAILQ_HEAD(rbuf_command_list, rbuf_command);
 TAILQ_HEAD(rbuf_connection_list, rbuf_connection);
 
-struct rbuf_event_queue;
+struct rbuf_listening_socket {
+    int fd;
+    struct event event;
+};
 
-/* What all connections of a listener share. */
-struct rbuf_connect_context {
-    /* Constant. */
+struct rbuf_listener {
+    /* Constant while there is the thread. */
     struct rbuf_listener_options options; /* interfaces is NULL */
     uint8_t token[RBUF_TOKEN_BYTES];
     uint64_t machine;
     struct rbuf_local_addresses local;
     struct event_base *base;
-    struct rbuf_event_queue *events;
+    pthread_t thread;
 
     /* The thread's. */
     struct rbuf_connection_list connections;     /* authenticated, or outgoing */
     struct rbuf_connection_list unauthenticated; /* oldest first */
     unsigned unauthenticated_count;
+    struct rbuf_listening_socket socket[RBUF_ADDRESSES_MAX];
+    unsigned socket_count;
+    struct event resume; /* accepting again after a pause */
+    struct event wake;
+    struct event tick;
 
+    /* The tick is due. Set by anybody; the thread clears it before the tick looks at anything.
+     * Whoever finds it set may leave it at that: its release pairs with the thread's acquire. */
+    atomic_bool armed;
+
+    struct rbuf_event_queue queue;
     struct rbuf_listener_counters counters;
 };
 
 struct rbuf_connection {
-    struct rbuf_connect_context *context;
+    struct rbuf_listener *listener;
 
     /* The thread's. */
     enum rbuf_connection_state state;
-    int fd; /* -1: none */
-    struct event *readable;
-    struct event *writable;
-    struct event *timer;
+    int fd;                /* -1: none */
+    struct event readable; /* with a socket: while there is something to read */
+    struct event writable; /* with a socket: once, after it was asked for */
+    struct event timer;    /* once, after it was started; closing the socket stops it */
     struct rbuf_address trying[RBUF_ADDRESSES_MAX]; /* out */
     unsigned trying_count;
     unsigned trying_next;
@@ -109,7 +103,6 @@ struct rbuf_connection {
     unsigned silent;   /* out: addresses of this round whose host answered, but not the process */
     unsigned silent_rounds; /* out: rounds that had such an address */
     unsigned back_off_ms;   /* out: the last wait, on average; 0: there was none */
-    struct event *retry;    /* out: BACK_OFF; NULL until then */
     uint8_t in[RBUF_EXCHANGE_BYTES_MAX];
     size_t in_bytes;
     uint8_t out[2 * RBUF_EXCHANGE_BYTES_MAX];
@@ -131,7 +124,10 @@ struct rbuf_connection {
 };
 
 /* Monotonic, ms. */
-uint64_t rbuf_now_ms(void);
+static inline uint64_t rbuf_now_ms(void)
+{
+    return mca_btl_rbuf_now_ns() / 1000000;
+}
 
 /* Has a libevent event occur in so many ms; 0, or -1 without memory. */
 static inline int rbuf_event_add_ms(struct event *event, unsigned ms)
@@ -141,11 +137,9 @@ static inline int rbuf_event_add_ms(struct event *event, unsigned ms)
     return event_add(event, &wait);
 }
 
-/* A connection with nothing but its last event; NULL: no memory. Any thread. */
-struct rbuf_connection *rbuf_connection_new(struct rbuf_connect_context *context);
-
-/* An event of the connection with what the peer has said, if that is not NULL; NULL: no memory. */
-struct rbuf_connect_event *rbuf_connection_event(struct rbuf_connection *connection,
-                                                 const struct rbuf_exchange *theirs);
+static inline void rbuf_count(_Atomic uint64_t *counter)
+{
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
 
 #endif

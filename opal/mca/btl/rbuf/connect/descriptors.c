@@ -19,7 +19,7 @@ rlim_t rbuf_descriptors_next(rlim_t soft, rlim_t hard, int fd)
     return next < hard ? next : hard;
 }
 
-static bool raise_for(int fd)
+bool rbuf_descriptors_used(int fd)
 {
     struct rlimit limit;
     rlim_t next;
@@ -35,11 +35,6 @@ static bool raise_for(int fd)
     return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-void rbuf_descriptors_used(int fd)
-{
-    (void) raise_for(fd);
-}
-
 rlim_t rbuf_descriptors_limit(void)
 {
     struct rlimit limit;
@@ -52,5 +47,5 @@ bool rbuf_descriptors_raise(void)
     const rlim_t soft = rbuf_descriptors_limit();
 
     /* All below the limit are in use. */
-    return soft > 0 && soft < INT_MAX && raise_for((int) soft);
+    return soft > 0 && soft < INT_MAX && rbuf_descriptors_used((int) soft);
 }

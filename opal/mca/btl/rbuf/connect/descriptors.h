@@ -21,8 +21,8 @@
 rlim_t rbuf_descriptors_next(rlim_t soft, rlim_t hard, int fd);
 
 /* To be called with each descriptor that is kept for a peer: raises the soft limit if it is near.
- */
-void rbuf_descriptors_used(int fd);
+ * True if it is higher now. */
+bool rbuf_descriptors_used(int fd);
 
 /* None is left: raises the soft limit. True if it is higher now, and it may be tried again. */
 bool rbuf_descriptors_raise(void);

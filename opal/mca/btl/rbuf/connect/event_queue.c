@@ -1,31 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The two queues between users and the listener's thread, and the mutex that guards both
- * (event_queue.h). An eventfd wakes the thread for a command.
+ * (event_queue.h), and what users answer to events (event.h). An eventfd wakes the thread for a
+ * command.
  */
 #include "connect/event_queue.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "common/close_on_fork.h"
+#include "connect/connection.h"
+
+const char *rbuf_connect_event_name(enum rbuf_connect_event_kind kind)
+{
+    static const char *const names[] = {[RBUF_CONNECT_RESPONSE] = "RESPONSE",
+                                        [RBUF_CONNECT_REJECTED] = "REJECTED",
+                                        [RBUF_CONNECT_FAILED] = "FAILED",
+                                        [RBUF_CONNECT_UNANSWERED] = "UNANSWERED",
+                                        [RBUF_CONNECT_REQUEST] = "REQUEST",
+                                        [RBUF_CONNECT_ESTABLISHED] = "ESTABLISHED",
+                                        [RBUF_CONNECT_ABANDONED] = "ABANDONED",
+                                        [RBUF_PEER_DISCONNECTED] = "DISCONNECTED",
+                                        [RBUF_PEER_LOST] = "LOST"};
+
+    return kind >= RBUF_CONNECT_RESPONSE && kind <= RBUF_PEER_LOST ? names[kind] : "unknown";
+}
 
 int rbuf_event_queue_open(struct rbuf_event_queue *queue)
 {
-    *queue = (struct rbuf_event_queue){0};
+    STAILQ_INIT(&queue->commands);
+    TAILQ_INIT(&queue->events);
+    (void) pthread_mutex_init(&queue->mutex, NULL);
     rbuf_close_on_fork_begin();
     queue->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     rbuf_close_on_fork_mark(queue->wake_fd);
     rbuf_close_on_fork_end();
-    if (queue->wake_fd < 0) {
-        return -errno;
-    }
-    STAILQ_INIT(&queue->commands);
-    TAILQ_INIT(&queue->events);
-    (void) pthread_mutex_init(&queue->mutex, NULL);
-    return 0;
+    return queue->wake_fd < 0 ? -errno : 0;
 }
 
 /* Takes an event off the queue; the mutex is held. */
@@ -41,11 +55,13 @@ void rbuf_event_queue_close(struct rbuf_event_queue *queue)
 
     while ((event = TAILQ_FIRST(&queue->events)) != NULL) {
         take(queue, event);
-        rbuf_connect_event_free(event);
+        free(event);
     }
     (void) pthread_mutex_destroy(&queue->mutex);
     rbuf_close_on_fork_close(queue->wake_fd);
 }
+
+/* ---- users ---- */
 
 void rbuf_event_queue_wake(struct rbuf_event_queue *queue)
 {
@@ -54,14 +70,25 @@ void rbuf_event_queue_wake(struct rbuf_event_queue *queue)
     (void) !write(queue->wake_fd, &one, sizeof(one));
 }
 
-struct rbuf_connect_event *
-rbuf_event_queue_pick(struct rbuf_event_queue *queue,
-                      bool (*wanted)(const struct rbuf_connect_event *event, void *context),
-                      void *context)
+bool rbuf_listener_pending(const struct rbuf_listener *listener)
 {
+    return atomic_load_explicit(&listener->queue.pending, memory_order_acquire) != 0;
+}
+
+struct rbuf_connect_event *rbuf_listener_next(struct rbuf_listener *listener)
+{
+    return rbuf_listener_pick(listener, NULL, NULL);
+}
+
+struct rbuf_connect_event *rbuf_listener_pick(struct rbuf_listener *listener,
+                                              bool (*wanted)(const struct rbuf_connect_event *event,
+                                                             void *context),
+                                              void *context)
+{
+    struct rbuf_event_queue *queue = &listener->queue;
     struct rbuf_connect_event *event;
 
-    if (!rbuf_event_queue_pending(queue)) {
+    if (!rbuf_listener_pending(listener)) {
         return NULL;
     }
     (void) pthread_mutex_lock(&queue->mutex);
@@ -78,59 +105,69 @@ rbuf_event_queue_pick(struct rbuf_event_queue *queue,
     return event;
 }
 
-/* The mutex is held. */
-static void queue_command(struct rbuf_event_queue *queue, struct rbuf_command *command,
-                          enum rbuf_command_kind kind)
-{
-    command->kind = kind;
-    STAILQ_INSERT_TAIL(&queue->commands, command, link);
-}
-
 void rbuf_event_queue_command(struct rbuf_command *command, enum rbuf_command_kind kind)
 {
-    struct rbuf_event_queue *queue = command->connection->context->events;
+    struct rbuf_event_queue *queue = &command->connection->listener->queue;
 
+    command->kind = kind;
     (void) pthread_mutex_lock(&queue->mutex);
-    queue_command(queue, command, kind);
+    STAILQ_INSERT_TAIL(&queue->commands, command, link);
     (void) pthread_mutex_unlock(&queue->mutex);
     rbuf_event_queue_wake(queue);
 }
 
-void rbuf_event_queue_set_user(struct rbuf_connection *connection, void *user)
+void rbuf_connection_establish(struct rbuf_connection *connection)
 {
-    struct rbuf_event_queue *queue = connection->context->events;
+    rbuf_event_queue_command(&connection->answer, RBUF_COMMAND_ESTABLISH);
+}
 
+void rbuf_connection_accept(struct rbuf_connection *connection, const struct rbuf_exchange *mine,
+                            void *user)
+{
+    struct rbuf_event_queue *queue = &connection->listener->queue;
+
+    connection->mine = *mine;
+    memcpy(connection->mine.side.token, connection->listener->token, RBUF_TOKEN_BYTES);
     (void) pthread_mutex_lock(&queue->mutex);
     connection->user = user;
     (void) pthread_mutex_unlock(&queue->mutex);
+    rbuf_event_queue_command(&connection->answer, RBUF_COMMAND_ACCEPT);
 }
 
-/* The mutex is held. */
-static void drop_events(struct rbuf_event_queue *queue, const struct rbuf_connection *connection)
+void rbuf_connection_disconnect(struct rbuf_connection *connection)
 {
+    rbuf_event_queue_command(&connection->disconnect, RBUF_COMMAND_DISCONNECT);
+}
+
+/* Drops the connection's events: there will be no others. */
+static void abandon(struct rbuf_connection *connection)
+{
+    struct rbuf_event_queue *queue = &connection->listener->queue;
     struct rbuf_connect_event *event, *next;
 
+    (void) pthread_mutex_lock(&queue->mutex);
+    connection->abandoned = true;
     for (event = TAILQ_FIRST(&queue->events); event != NULL; event = next) {
         next = TAILQ_NEXT(event, link);
         if (event->connection == connection) {
             take(queue, event);
-            rbuf_connect_event_free(event);
+            free(event);
         }
     }
+    (void) pthread_mutex_unlock(&queue->mutex);
 }
 
-void rbuf_event_queue_abandon(struct rbuf_connection *connection, enum rbuf_command_kind kind,
-                              enum rbuf_reject_reason reason)
+void rbuf_connection_reject(struct rbuf_connection *connection, enum rbuf_reject_reason reason)
 {
-    struct rbuf_event_queue *queue = connection->context->events;
-
-    (void) pthread_mutex_lock(&queue->mutex);
-    connection->abandoned = true;
+    abandon(connection);
     connection->end.reason = reason;
-    drop_events(queue, connection);
-    queue_command(queue, &connection->end, kind);
-    (void) pthread_mutex_unlock(&queue->mutex);
-    rbuf_event_queue_wake(queue);
+    rbuf_event_queue_command(&connection->end, RBUF_COMMAND_REJECT);
+}
+
+void rbuf_connection_close(struct rbuf_connection *connection)
+{
+    abandon(connection);
+    rbuf_event_queue_command(&connection->end, RBUF_COMMAND_CLOSE);
 }
 
 void rbuf_event_queue_stop(struct rbuf_event_queue *queue)
@@ -140,6 +177,8 @@ void rbuf_event_queue_stop(struct rbuf_event_queue *queue)
     (void) pthread_mutex_unlock(&queue->mutex);
     rbuf_event_queue_wake(queue);
 }
+
+/* ---- the thread ---- */
 
 bool rbuf_event_queue_take(struct rbuf_event_queue *queue, struct rbuf_command_list *commands)
 {
@@ -156,12 +195,12 @@ bool rbuf_event_queue_take(struct rbuf_event_queue *queue, struct rbuf_command_l
 
 void rbuf_event_queue_push(struct rbuf_connect_event *event, enum rbuf_connect_event_kind kind)
 {
-    struct rbuf_event_queue *queue = event->connection->context->events;
+    struct rbuf_event_queue *queue = &event->connection->listener->queue;
 
     event->kind = kind;
     (void) pthread_mutex_lock(&queue->mutex);
     if (event->connection->abandoned) {
-        rbuf_connect_event_free(event);
+        free(event);
     } else {
         TAILQ_INSERT_TAIL(&queue->events, event, link);
         atomic_fetch_add_explicit(&queue->pending, 1, memory_order_release);

@@ -16,32 +16,67 @@
 #include <unistd.h>
 
 #include "common/close_on_fork.h"
-#include "connect/event_queue.h"
 #include "connect/outgoing.h"
 #include "connect/socket.h"
 
 #define UNAUTHENTICATED_MS 250u /* that one may be silent when its place is wanted */
 
 static bool fail(struct rbuf_connection *connection, int error, const char *text);
+static void on_timer(evutil_socket_t fd, short what, void *data);
+
+struct rbuf_connect_event *rbuf_handshake_event(struct rbuf_connection *connection,
+                                                const struct rbuf_exchange *theirs)
+{
+    struct rbuf_connect_event *event = calloc(1, sizeof(*event));
+
+    if (event != NULL) {
+        event->connection = connection;
+        if (theirs != NULL) {
+            event->theirs = *theirs;
+        }
+        (void) snprintf(event->text, sizeof(event->text), "%s", connection->peer);
+    }
+    return event;
+}
+
+struct rbuf_connection *rbuf_handshake_new(struct rbuf_listener *listener)
+{
+    struct rbuf_connection *connection = calloc(1, sizeof(*connection));
+
+    if (connection == NULL) {
+        return NULL;
+    }
+    connection->last_event = rbuf_handshake_event(connection, NULL);
+    if (connection->last_event == NULL) {
+        free(connection);
+        return NULL;
+    }
+    connection->listener = listener;
+    connection->fd = -1;
+    (void) event_assign(&connection->timer, listener->base, -1, 0, on_timer, connection);
+    connection->connect.connection = connection;
+    connection->answer.connection = connection;
+    connection->disconnect.connection = connection;
+    connection->end.connection = connection;
+    return connection;
+}
 
 static void leave_list(struct rbuf_connection *connection)
 {
-    struct rbuf_connect_context *context = connection->context;
+    struct rbuf_listener *listener = connection->listener;
 
     if (connection->state == RBUF_CONNECTION_UNAUTHENTICATED) {
-        TAILQ_REMOVE(&context->unauthenticated, connection, link);
-        context->unauthenticated_count--;
+        TAILQ_REMOVE(&listener->unauthenticated, connection, link);
+        listener->unauthenticated_count--;
     } else {
-        TAILQ_REMOVE(&context->connections, connection, link);
+        TAILQ_REMOVE(&listener->connections, connection, link);
     }
 }
 
 static void free_connection(struct rbuf_connection *connection)
 {
     rbuf_socket_close(connection);
-    if (connection->retry != NULL) {
-        event_free(connection->retry);
-    }
+    (void) event_del(&connection->timer); /* BACK_OFF */
     leave_list(connection);
     free(connection->last_event);
     free(connection);
@@ -94,7 +129,7 @@ bool rbuf_handshake_end(struct rbuf_connection *connection, enum rbuf_connect_ev
 static bool notify(struct rbuf_connection *connection, enum rbuf_connect_event_kind kind,
                    const struct rbuf_exchange *theirs)
 {
-    struct rbuf_connect_event *event = rbuf_connection_event(connection, theirs);
+    struct rbuf_connect_event *event = rbuf_handshake_event(connection, theirs);
 
     if (event == NULL) {
         return fail(connection, -ENOMEM, "no memory");
@@ -112,14 +147,14 @@ static bool fail(struct rbuf_connection *connection, int error, const char *text
         rbuf_outgoing_failed(connection, error, text);
         return false;
     case RBUF_CONNECTION_MRA_RECEIVED:
-        rbuf_count(&connection->context->counters.connects_failed);
+        rbuf_count(&connection->listener->counters.connects_failed);
         return rbuf_handshake_end(connection, RBUF_CONNECT_FAILED, error, text);
     case RBUF_CONNECTION_REQ_RECEIVED:
     case RBUF_CONNECTION_REP_SENT:
         return rbuf_handshake_end(connection, RBUF_CONNECT_ABANDONED, error, text);
     case RBUF_CONNECTION_REP_RECEIVED:
     case RBUF_CONNECTION_ESTABLISHED:
-        rbuf_count(&connection->context->counters.peers_lost);
+        rbuf_count(&connection->listener->counters.peers_lost);
         return rbuf_handshake_end(connection, RBUF_PEER_LOST, error, text);
     case RBUF_CONNECTION_DREQ_SENT:
         return rbuf_handshake_end(connection, RBUF_PEER_DISCONNECTED, 0, text);
@@ -136,7 +171,7 @@ static bool fail(struct rbuf_connection *connection, int error, const char *text
 
 static bool reject(struct rbuf_connection *connection, enum rbuf_exchange_fault fault)
 {
-    rbuf_count(&connection->context->counters.fault[fault]);
+    rbuf_count(&connection->listener->counters.fault[fault]);
     return fail(connection, -EPROTO, rbuf_exchange_fault_text(fault));
 }
 
@@ -156,30 +191,30 @@ static bool is_withdrawn(const struct rbuf_connection *connection)
 
 static bool handle_req(struct rbuf_connection *connection, const struct rbuf_exchange *message)
 {
-    struct rbuf_connect_context *context = connection->context;
+    struct rbuf_listener *listener = connection->listener;
     struct rbuf_connect_event *event;
 
     if (message->header.kind != RBUF_EXCHANGE_REQ) {
         return reject(connection, RBUF_FAULT_KIND);
     }
-    if (!token_is(message, context->token)) {
+    if (!token_is(message, listener->token)) {
         return reject(connection, RBUF_FAULT_TOKEN);
     }
     if (is_withdrawn(connection)) {
-        rbuf_count(&context->counters.withdrawn);
+        rbuf_count(&listener->counters.withdrawn);
         free_connection(connection);
         return false;
     }
-    event = rbuf_connection_event(connection, message);
+    event = rbuf_handshake_event(connection, message);
     if (event == NULL) {
         free_connection(connection);
         return false;
     }
     leave_list(connection);
-    TAILQ_INSERT_TAIL(&context->connections, connection, link);
+    TAILQ_INSERT_TAIL(&listener->connections, connection, link);
     connection->state = RBUF_CONNECTION_REQ_RECEIVED;
-    (void) event_del(connection->timer);
-    rbuf_count(&context->counters.authenticated);
+    (void) event_del(&connection->timer);
+    rbuf_count(&listener->counters.authenticated);
     rbuf_socket_send(connection, RBUF_EXCHANGE_MRA, RBUF_REJECT_NONE);
     rbuf_event_queue_push(event, RBUF_CONNECT_REQUEST);
     return true;
@@ -221,7 +256,7 @@ static bool handle_message(struct rbuf_connection *connection, const struct rbuf
             return reject(connection, RBUF_FAULT_KIND);
         }
         connection->state = RBUF_CONNECTION_MRA_RECEIVED;
-        (void) event_del(connection->timer);
+        (void) event_del(&connection->timer);
         return true;
     case RBUF_CONNECTION_MRA_RECEIVED:
         return handle_rep(connection, message);
@@ -276,8 +311,8 @@ static void lose(struct rbuf_connection *connection, int error)
     char buffer[128];
 
     if (connection->state == RBUF_CONNECTION_UNAUTHENTICATED) {
-        rbuf_count(connection->in_bytes == 0 ? &connection->context->counters.wordless
-                                             : &connection->context->counters.closed_early);
+        rbuf_count(connection->in_bytes == 0 ? &connection->listener->counters.wordless
+                                             : &connection->listener->counters.closed_early);
     }
     if (error == 0) {
         (void) fail(connection, -ECONNRESET, "the connection was closed by the other side");
@@ -343,8 +378,11 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
     case RBUF_CONNECTION_REQ_SENT:
         rbuf_outgoing_late(connection);
         return;
+    case RBUF_CONNECTION_BACK_OFF:
+        rbuf_outgoing_retry(connection);
+        return;
     case RBUF_CONNECTION_UNAUTHENTICATED:
-        rbuf_count(&connection->context->counters.slow);
+        rbuf_count(&connection->listener->counters.slow);
         break;
     default:
         break;
@@ -352,48 +390,46 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
     (void) fail(connection, -ETIMEDOUT, "no answer within the time-out");
 }
 
-bool rbuf_handshake_adopt(struct rbuf_connection *connection, int fd)
+void rbuf_handshake_adopt(struct rbuf_connection *connection, int fd)
 {
-    static const struct rbuf_socket_handlers handlers = {on_readable, on_writable, on_timer};
-
-    return rbuf_socket_adopt(connection, fd, &handlers);
+    rbuf_socket_adopt(connection, fd, on_readable, on_writable);
 }
 
-static bool has_room(const struct rbuf_connect_context *context)
+static bool has_room(const struct rbuf_listener *listener)
 {
-    return context->unauthenticated_count < context->options.max_unauthenticated;
+    return listener->unauthenticated_count < listener->options.max_unauthenticated;
 }
 
-bool rbuf_handshake_make_room(struct rbuf_connect_context *context)
+bool rbuf_handshake_make_room(struct rbuf_listener *listener)
 {
     struct rbuf_connection *connection, *next;
 
-    if (has_room(context)) {
+    if (has_room(listener)) {
         return true;
     }
-    for (connection = TAILQ_FIRST(&context->unauthenticated); connection != NULL;
+    for (connection = TAILQ_FIRST(&listener->unauthenticated); connection != NULL;
          connection = next) {
         next = TAILQ_NEXT(connection, link);
         on_readable(connection->fd, EV_READ, connection); /* it may be authenticated now, or gone */
     }
-    if (has_room(context)) {
+    if (has_room(listener)) {
         return true;
     }
-    connection = TAILQ_FIRST(&context->unauthenticated);
+    connection = TAILQ_FIRST(&listener->unauthenticated);
     if (rbuf_now_ms() - connection->began_ms < UNAUTHENTICATED_MS) {
         return false;
     }
-    rbuf_count(&context->counters.evicted);
+    rbuf_count(&listener->counters.evicted);
     free_connection(connection);
     return true;
 }
 
-void rbuf_handshake_take_incoming(struct rbuf_connect_context *context, int fd, const char *peer)
+void rbuf_handshake_take_incoming(struct rbuf_listener *listener, int fd, const char *peer)
 {
     struct rbuf_connection *connection;
 
-    rbuf_count(&context->counters.connections);
-    connection = rbuf_connection_new(context);
+    rbuf_count(&listener->counters.connections);
+    connection = rbuf_handshake_new(listener);
     if (connection == NULL) {
         rbuf_close_on_fork_close(fd);
         return;
@@ -401,14 +437,11 @@ void rbuf_handshake_take_incoming(struct rbuf_connect_context *context, int fd, 
     connection->state = RBUF_CONNECTION_UNAUTHENTICATED;
     connection->began_ms = rbuf_now_ms();
     (void) snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
-    TAILQ_INSERT_TAIL(&context->unauthenticated, connection, link);
-    context->unauthenticated_count++;
-    if (!rbuf_handshake_adopt(connection, fd)) {
-        free_connection(connection);
-        return;
-    }
+    TAILQ_INSERT_TAIL(&listener->unauthenticated, connection, link);
+    listener->unauthenticated_count++;
+    rbuf_handshake_adopt(connection, fd);
     rbuf_socket_start_timer(connection);
-    (void) event_add(connection->readable, NULL);
+    (void) event_add(&connection->readable, NULL);
 }
 
 /* What commands send, and in which state alone: an answer to a request that has been withdrawn is

@@ -15,7 +15,7 @@
 #include <sys/random.h>
 
 #include "connect/handshake.h"
-#include "connect/listener_private.h"
+#include "connect/listening.h"
 
 #define UNAUTHENTICATED_DEFAULT 256u
 
@@ -40,10 +40,10 @@ static void on_tick(evutil_socket_t fd, short what, void *data)
     (void) fd;
     (void) what;
     (void) atomic_exchange_explicit(&listener->armed, false, memory_order_acq_rel);
-    next = listener->context.options.tick();
+    next = listener->options.tick();
     if (next > 0) {
         atomic_store_explicit(&listener->armed, true, memory_order_relaxed);
-        (void) rbuf_event_add_ms(listener->tick, next);
+        (void) rbuf_event_add_ms(&listener->tick, next);
     }
 }
 
@@ -62,13 +62,13 @@ static void on_wake(evutil_socket_t fd, short what, void *data)
         rbuf_handshake_command(command->connection, command->kind, command->reason);
     }
     if (atomic_load_explicit(&listener->armed, memory_order_relaxed) &&
-        !event_pending(listener->tick, EV_TIMEOUT, NULL)) {
-        (void) rbuf_event_add_ms(listener->tick, listener->context.options.tick_ms);
+        !event_pending(&listener->tick, EV_TIMEOUT, NULL)) {
+        (void) rbuf_event_add_ms(&listener->tick, listener->options.tick_ms);
     }
     if (closing) {
-        destroy_all(&listener->context.unauthenticated);
-        destroy_all(&listener->context.connections);
-        (void) event_base_loopbreak(listener->context.base);
+        destroy_all(&listener->unauthenticated);
+        destroy_all(&listener->connections);
+        (void) event_base_loopbreak(listener->base);
     }
 }
 
@@ -76,7 +76,7 @@ static void *run(void *data)
 {
     struct rbuf_listener *listener = data;
 
-    (void) event_base_dispatch(listener->context.base);
+    (void) event_base_dispatch(listener->base);
     return NULL;
 }
 
@@ -92,17 +92,17 @@ static int make_base(struct rbuf_listener *listener, struct rbuf_problem *proble
         /* Ticks of 1 ms: the coarse clock has steps of a few. */
         (void) event_config_set_flag(config,
                                      EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_PRECISE_TIMER);
-        listener->context.base = event_base_new_with_config(config);
+        listener->base = event_base_new_with_config(config);
         event_config_free(config);
     }
-    if (listener->context.base == NULL) {
+    if (listener->base == NULL) {
         return rbuf_listening_problem("event_base_new", -ENOMEM, problem);
     }
-    listener->wake = event_new(listener->context.base, listener->queue.wake_fd,
-                               EV_READ | EV_PERSIST, on_wake, listener);
-    listener->tick = event_new(listener->context.base, -1, 0, on_tick, listener);
-    if (listener->wake == NULL || listener->tick == NULL || event_add(listener->wake, NULL) != 0) {
-        return rbuf_listening_problem("event_new", -ENOMEM, problem);
+    (void) event_assign(&listener->tick, listener->base, -1, 0, on_tick, listener);
+    (void) event_assign(&listener->wake, listener->base, listener->queue.wake_fd,
+                        EV_READ | EV_PERSIST, on_wake, listener);
+    if (event_add(&listener->wake, NULL) != 0) {
+        return rbuf_listening_problem("event_add", -ENOMEM, problem);
     }
     return 0;
 }
@@ -127,15 +127,9 @@ static int start_thread(struct rbuf_listener *listener, struct rbuf_problem *pro
 /* Frees all but connections; the thread is not there. */
 static void free_listener(struct rbuf_listener *listener)
 {
-    rbuf_listening_close(&listener->listening);
-    if (listener->wake != NULL) {
-        event_free(listener->wake);
-    }
-    if (listener->tick != NULL) {
-        event_free(listener->tick);
-    }
-    if (listener->context.base != NULL) {
-        event_base_free(listener->context.base);
+    rbuf_listening_close(listener);
+    if (listener->base != NULL) {
+        event_base_free(listener->base);
     }
     rbuf_event_queue_close(&listener->queue);
     free(listener);
@@ -148,15 +142,14 @@ static struct rbuf_listener *allocate(const struct rbuf_listener_options *option
     if (listener == NULL) {
         return NULL;
     }
-    listener->context.options = *options;
-    listener->context.options.interfaces = NULL;
-    if (listener->context.options.max_unauthenticated == 0) {
-        listener->context.options.max_unauthenticated = UNAUTHENTICATED_DEFAULT;
+    listener->options = *options;
+    listener->options.interfaces = NULL;
+    if (listener->options.max_unauthenticated == 0) {
+        listener->options.max_unauthenticated = UNAUTHENTICATED_DEFAULT;
     }
-    listener->context.machine = rbuf_machine_id();
-    TAILQ_INIT(&listener->context.connections);
-    TAILQ_INIT(&listener->context.unauthenticated);
-    listener->context.events = &listener->queue;
+    listener->machine = rbuf_machine_id();
+    TAILQ_INIT(&listener->connections);
+    TAILQ_INIT(&listener->unauthenticated);
     return listener;
 }
 
@@ -172,20 +165,18 @@ int rbuf_listener_open(const struct rbuf_listener_options *options, uint8_t toke
     }
     error = rbuf_event_queue_open(&listener->queue);
     if (error != 0) {
-        free(listener);
-        return rbuf_listening_problem("eventfd", error, problem);
-    }
-    if (getrandom(listener->context.token, RBUF_TOKEN_BYTES, 0) != RBUF_TOKEN_BYTES) {
+        (void) rbuf_listening_problem("eventfd", error, problem);
+    } else if (getrandom(listener->token, RBUF_TOKEN_BYTES, 0) != RBUF_TOKEN_BYTES) {
         error = rbuf_listening_problem("getrandom", -errno, problem);
     }
     if (error == 0) {
-        error = rbuf_addresses_local(options->interfaces, &listener->context.local, problem);
+        error = rbuf_addresses_local(options->interfaces, &listener->local, problem);
     }
     if (error == 0) {
         error = make_base(listener, problem);
     }
     if (error == 0) {
-        error = rbuf_listening_open(&listener->listening, &listener->context, addresses, problem);
+        error = rbuf_listening_open(listener, addresses, problem);
     }
     if (error == 0) {
         error = start_thread(listener, problem);
@@ -194,7 +185,7 @@ int rbuf_listener_open(const struct rbuf_listener_options *options, uint8_t toke
         free_listener(listener);
         return error;
     }
-    memcpy(token, listener->context.token, RBUF_TOKEN_BYTES);
+    memcpy(token, listener->token, RBUF_TOKEN_BYTES);
     *out = listener;
     return 0;
 }
@@ -220,25 +211,7 @@ void rbuf_listener_close(struct rbuf_listener *listener)
 
 const struct rbuf_listener_counters *rbuf_listener_counters(const struct rbuf_listener *listener)
 {
-    return &listener->context.counters;
-}
-
-bool rbuf_listener_pending(const struct rbuf_listener *listener)
-{
-    return rbuf_event_queue_pending(&listener->queue);
-}
-
-struct rbuf_connect_event *rbuf_listener_next(struct rbuf_listener *listener)
-{
-    return rbuf_listener_pick(listener, NULL, NULL);
-}
-
-struct rbuf_connect_event *rbuf_listener_pick(struct rbuf_listener *listener,
-                                              bool (*wanted)(const struct rbuf_connect_event *event,
-                                                             void *context),
-                                              void *context)
-{
-    return rbuf_event_queue_pick(&listener->queue, wanted, context);
+    return &listener->counters;
 }
 
 int rbuf_listener_connect(struct rbuf_listener *listener, const struct rbuf_address_list *addresses,
@@ -250,44 +223,15 @@ int rbuf_listener_connect(struct rbuf_listener *listener, const struct rbuf_addr
     if (!rbuf_addresses_valid(addresses)) {
         return -EINVAL;
     }
-    connection = rbuf_connection_new(&listener->context);
+    connection = rbuf_handshake_new(listener);
     if (connection == NULL) {
         return -ENOMEM;
     }
-    connection->trying_count = rbuf_addresses_order(
-        &listener->context.local, listener->context.machine, addresses, connection->trying);
+    connection->trying_count =
+        rbuf_addresses_order(&listener->local, listener->machine, addresses, connection->trying);
     connection->mine = *request;
     connection->user = user;
     *out = connection;
     rbuf_event_queue_command(&connection->connect, RBUF_COMMAND_CONNECT);
     return 0;
-}
-
-void rbuf_connection_establish(struct rbuf_connection *connection)
-{
-    rbuf_event_queue_command(&connection->answer, RBUF_COMMAND_ESTABLISH);
-}
-
-void rbuf_connection_accept(struct rbuf_connection *connection, const struct rbuf_exchange *mine,
-                            void *user)
-{
-    connection->mine = *mine;
-    memcpy(connection->mine.side.token, connection->context->token, RBUF_TOKEN_BYTES);
-    rbuf_event_queue_set_user(connection, user);
-    rbuf_event_queue_command(&connection->answer, RBUF_COMMAND_ACCEPT);
-}
-
-void rbuf_connection_reject(struct rbuf_connection *connection, enum rbuf_reject_reason reason)
-{
-    rbuf_event_queue_abandon(connection, RBUF_COMMAND_REJECT, reason);
-}
-
-void rbuf_connection_disconnect(struct rbuf_connection *connection)
-{
-    rbuf_event_queue_command(&connection->disconnect, RBUF_COMMAND_DISCONNECT);
-}
-
-void rbuf_connection_close(struct rbuf_connection *connection)
-{
-    rbuf_event_queue_abandon(connection, RBUF_COMMAND_CLOSE, RBUF_REJECT_NONE);
 }

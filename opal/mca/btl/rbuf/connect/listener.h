@@ -5,7 +5,7 @@
  *
  * One thread with an event base of its own owns all sockets. It does the waiting, the time-outs and
  * the parsing; every decision is the user's, who takes events with rbuf_listener_next() and answers
- * with the functions below, which are named as in librdmacm.
+ * with the functions of event.h, which are named as in librdmacm.
  *
  * A struct rbuf_connection is one exchange and then the idle socket of one connected pair. It
  * appears with rbuf_listener_connect() or with a REQUEST event and stays valid until the user ends
@@ -51,9 +51,6 @@
 #include "common/problem.h"
 #include "connect/address.h"
 #include "connect/event.h"
-#include "connect/options.h"
-
-struct rbuf_listener;
 
 /* Listens and starts the thread. `addresses` is what to publish. The token (128 random bits) is
  * made here. Topics "listener-address", "listener-port", "listener". */
@@ -67,20 +64,6 @@ void rbuf_listener_close(struct rbuf_listener *listener);
 
 const struct rbuf_listener_counters *rbuf_listener_counters(const struct rbuf_listener *listener);
 
-/* Whether there are events; costs one atomic load. */
-bool rbuf_listener_pending(const struct rbuf_listener *listener);
-
-/* The next event, to be freed with rbuf_connect_event_free(), or NULL. Empty costs one atomic load.
- */
-struct rbuf_connect_event *rbuf_listener_next(struct rbuf_listener *listener);
-
-/* The first event that `wanted` says yes to (NULL: to all), or NULL; the others stay, in order. It
- * sees `user` as rbuf_listener_next() would give it, and calls nothing of the listener's. */
-struct rbuf_connect_event *rbuf_listener_pick(struct rbuf_listener *listener,
-                                              bool (*wanted)(const struct rbuf_connect_event *event,
-                                                             void *context),
-                                              void *context);
-
 /* Has options.tick called; nothing if it is due already. */
 void rbuf_listener_arm(struct rbuf_listener *listener);
 
@@ -90,25 +73,5 @@ void rbuf_listener_arm(struct rbuf_listener *listener);
 int rbuf_listener_connect(struct rbuf_listener *listener, const struct rbuf_address_list *addresses,
                           const struct rbuf_exchange *request, void *user,
                           struct rbuf_connection **connection);
-
-/* After RESPONSE. */
-void rbuf_connection_establish(struct rbuf_connection *connection);
-
-/* After REQUEST; `mine->side` is filled (its token is set here). */
-void rbuf_connection_accept(struct rbuf_connection *connection, const struct rbuf_exchange *mine,
-                            void *user);
-
-/* After REQUEST; ends the connection. */
-void rbuf_connection_reject(struct rbuf_connection *connection, enum rbuf_reject_reason reason);
-
-/* Says DREQ on an established connection and keeps it. DISCONNECTED follows as soon as the other
- * side has it among its events (or says DREQ itself, or is gone, or does not react within the
- * time-out), unless the last event of the connection has come already. Then
- * rbuf_connection_close(). */
-void rbuf_connection_disconnect(struct rbuf_connection *connection);
-
-/* Ends the connection at any time: says DREQ if it is established, closes its socket, drops its
- * events. */
-void rbuf_connection_close(struct rbuf_connection *connection);
 
 #endif

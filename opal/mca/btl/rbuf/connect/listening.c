@@ -33,22 +33,22 @@ int rbuf_listening_problem(const char *function, int error, struct rbuf_problem 
 }
 
 /* New connections wait in the backlog, and this thread does not spin. */
-static void pause_accepting(struct rbuf_listening *listening, unsigned ms)
+static void pause_accepting(struct rbuf_listener *listener, unsigned ms)
 {
-    for (unsigned i = 0; i < listening->count; i++) {
-        (void) event_del(listening->socket[i].event);
+    for (unsigned i = 0; i < listener->socket_count; i++) {
+        (void) event_del(&listener->socket[i].event);
     }
-    (void) rbuf_event_add_ms(listening->resume, ms);
+    (void) rbuf_event_add_ms(&listener->resume, ms);
 }
 
 static void on_resume(evutil_socket_t fd, short what, void *data)
 {
-    struct rbuf_listening *listening = data;
+    struct rbuf_listener *listener = data;
 
     (void) fd;
     (void) what;
-    for (unsigned i = 0; i < listening->count; i++) {
-        (void) event_add(listening->socket[i].event, NULL);
+    for (unsigned i = 0; i < listener->socket_count; i++) {
+        (void) event_add(&listener->socket[i].event, NULL);
     }
 }
 
@@ -66,8 +66,7 @@ static int accept_one(int fd, struct sockaddr_storage *name)
 
 static void on_connection(evutil_socket_t fd, short what, void *data)
 {
-    struct rbuf_listening *listening = data;
-    struct rbuf_connect_context *context = listening->context;
+    struct rbuf_listener *listener = data;
     char text[RBUF_ADDRESS_TEXT_MAX];
 
     (void) what;
@@ -76,21 +75,21 @@ static void on_connection(evutil_socket_t fd, short what, void *data)
         struct rbuf_address address;
         int taken;
 
-        if (!rbuf_handshake_make_room(context)) {
-            pause_accepting(listening, ROOM_PAUSE_MS);
+        if (!rbuf_handshake_make_room(listener)) {
+            pause_accepting(listener, ROOM_PAUSE_MS);
             return;
         }
         taken = accept_one(fd, &name);
         if (taken >= 0) {
             (void) rbuf_address_from_socket((struct sockaddr *) &name, &address);
             rbuf_address_text(&address, text);
-            rbuf_handshake_take_incoming(context, taken, text);
-        } else if (errno == EMFILE && context->options.raise_descriptors &&
+            rbuf_handshake_take_incoming(listener, taken, text);
+        } else if (errno == EMFILE && listener->options.raise_descriptors &&
                    rbuf_descriptors_raise()) {
             continue;
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            rbuf_count(&context->counters.accept_pauses);
-            pause_accepting(listening, PAUSE_MS);
+            rbuf_count(&listener->counters.accept_pauses);
+            pause_accepting(listener, PAUSE_MS);
             return;
         } else if (errno == EAGAIN) {
             return;
@@ -151,26 +150,11 @@ static uint16_t bound_port(int fd)
     return bound.port;
 }
 
-static int check_range(const struct rbuf_listener_options *options, struct rbuf_problem *problem)
-{
-    if (options->port_max < options->port_min || options->port_max > UINT16_MAX ||
-        (options->port_min == 0 && options->port_max != 0)) {
-        rbuf_problem_set(problem, "listener-port", -EINVAL, "%u to %u", options->port_min,
-                         options->port_max);
-        rbuf_problem_value(problem, "not a range of ports");
-        rbuf_problem_remedy(problem,
-                            "give ports from 1 to 65535, the lower first, or 0 and 0 for any");
-        return -EINVAL;
-    }
-    return 0;
-}
-
-static int listen_on_one(struct rbuf_listening *listening, const struct rbuf_address *address,
+static int listen_on_one(struct rbuf_listener *listener, const struct rbuf_address *address,
                          struct rbuf_address_list *published, struct rbuf_problem *problem)
 {
-    struct rbuf_connect_context *context = listening->context;
-    const struct rbuf_listener_options *options = &context->options;
-    struct rbuf_listening_socket *socket = &listening->socket[listening->count];
+    const struct rbuf_listener_options *options = &listener->options;
+    struct rbuf_listening_socket *socket = &listener->socket[listener->socket_count];
     char text[RBUF_ADDRESS_TEXT_MAX];
     int error = listen_in_range(options, address, &socket->fd);
 
@@ -186,33 +170,26 @@ static int listen_on_one(struct rbuf_listening *listening, const struct rbuf_add
                                      "the range");
         return error;
     }
-    listening->count++;
-    socket->event =
-        event_new(context->base, socket->fd, EV_READ | EV_PERSIST, on_connection, listening);
-    if (socket->event == NULL || event_add(socket->event, NULL) != 0) {
-        return rbuf_listening_problem("event_new", -ENOMEM, problem);
+    listener->socket_count++;
+    (void) event_assign(&socket->event, listener->base, socket->fd, EV_READ | EV_PERSIST,
+                        on_connection, listener);
+    if (event_add(&socket->event, NULL) != 0) {
+        return rbuf_listening_problem("event_add", -ENOMEM, problem);
     }
     published->address[published->count] = *address;
     published->address[published->count++].port = bound_port(socket->fd);
     return 0;
 }
 
-int rbuf_listening_open(struct rbuf_listening *listening, struct rbuf_connect_context *context,
-                        struct rbuf_address_list *published, struct rbuf_problem *problem)
+int rbuf_listening_open(struct rbuf_listener *listener, struct rbuf_address_list *published,
+                        struct rbuf_problem *problem)
 {
-    int error = check_range(&context->options, problem);
+    int error = 0;
 
-    *listening = (struct rbuf_listening){.context = context};
-    *published = (struct rbuf_address_list){.machine = context->machine};
-    if (error != 0) {
-        return error;
-    }
-    listening->resume = event_new(context->base, -1, 0, on_resume, listening);
-    if (listening->resume == NULL) {
-        return rbuf_listening_problem("event_new", -ENOMEM, problem);
-    }
-    for (unsigned i = 0; i < context->local.count && error == 0; i++) {
-        error = listen_on_one(listening, &context->local.all[i].address, published, problem);
+    *published = (struct rbuf_address_list){.machine = listener->machine};
+    (void) event_assign(&listener->resume, listener->base, -1, 0, on_resume, listener);
+    for (unsigned i = 0; i < listener->local.count && error == 0; i++) {
+        error = listen_on_one(listener, &listener->local.all[i].address, published, problem);
     }
     if (error == 0 && published->count == 0) {
         error = rbuf_problem_set(problem, "listener-address", -EADDRNOTAVAIL, "any interface");
@@ -222,16 +199,11 @@ int rbuf_listening_open(struct rbuf_listening *listening, struct rbuf_connect_co
 }
 
 /* shutdown() first, which frees the port though somebody inherited the socket all the same. */
-void rbuf_listening_close(struct rbuf_listening *listening)
+void rbuf_listening_close(struct rbuf_listener *listener)
 {
-    for (unsigned i = 0; i < listening->count; i++) {
-        if (listening->socket[i].event != NULL) {
-            event_free(listening->socket[i].event);
-        }
-        (void) shutdown(listening->socket[i].fd, SHUT_RDWR);
-        rbuf_close_on_fork_close(listening->socket[i].fd);
-    }
-    if (listening->resume != NULL) {
-        event_free(listening->resume);
+    for (unsigned i = 0; i < listener->socket_count; i++) {
+        (void) event_del(&listener->socket[i].event);
+        (void) shutdown(listener->socket[i].fd, SHUT_RDWR);
+        rbuf_close_on_fork_close(listener->socket[i].fd);
     }
 }

@@ -15,24 +15,12 @@
 #include "common/problem.h"
 #include "connect/connection.h"
 
-struct rbuf_listening_socket {
-    int fd;
-    struct event *event;
-};
-
-struct rbuf_listening {
-    struct rbuf_connect_context *context;
-    struct rbuf_listening_socket socket[RBUF_ADDRESSES_MAX];
-    unsigned count;
-    struct event *resume; /* accepting again after a pause */
-};
-
-/* Listens on every address of context->local and says in `published` where. On failure what was
+/* Listens on every address of listener->local and says in `published` where. On failure what was
  * opened is left to rbuf_listening_close(). Topics "listener-address", "listener-port",
  * "listener". */
-int rbuf_listening_open(struct rbuf_listening *listening, struct rbuf_connect_context *context,
-                        struct rbuf_address_list *published, struct rbuf_problem *problem);
-void rbuf_listening_close(struct rbuf_listening *listening);
+int rbuf_listening_open(struct rbuf_listener *listener, struct rbuf_address_list *published,
+                        struct rbuf_problem *problem);
+void rbuf_listening_close(struct rbuf_listener *listener);
 
 /* Fills `problem` for a function of the system's or of libevent's that failed; returns `error`. */
 int rbuf_listening_problem(const char *function, int error, struct rbuf_problem *problem);

@@ -14,7 +14,6 @@
 #include <sys/socket.h>
 
 #include "connect/descriptors.h"
-#include "connect/event_queue.h"
 #include "connect/handshake.h"
 #include "connect/socket.h"
 
@@ -35,7 +34,7 @@ static void note_silence(struct rbuf_connection *connection)
 {
     const uint64_t now = rbuf_now_ms();
 
-    if (now - connection->req_ms >= connection->context->options.timeout_ms) {
+    if (now - connection->req_ms >= connection->listener->options.timeout_ms) {
         connection->alive_ms = now;
     }
 }
@@ -45,7 +44,7 @@ static void note_silence(struct rbuf_connection *connection)
  * the first round little. */
 static unsigned silence_ms(const struct rbuf_connection *connection)
 {
-    const struct rbuf_listener_options *options = &connection->context->options;
+    const struct rbuf_listener_options *options = &connection->listener->options;
     const unsigned doublings =
         connection->silent_rounds < DOUBLINGS_MOST ? connection->silent_rounds : DOUBLINGS_MOST;
     const uint64_t wait = (uint64_t) options->timeout_ms << doublings;
@@ -61,9 +60,9 @@ void rbuf_outgoing_send_req(struct rbuf_connection *connection)
 {
     connection->state = RBUF_CONNECTION_REQ_SENT;
     connection->req_ms = rbuf_now_ms();
-    rbuf_socket_start_timer_ms(connection, silence_ms(connection));
+    (void) rbuf_event_add_ms(&connection->timer, silence_ms(connection));
     rbuf_socket_send(connection, RBUF_EXCHANGE_REQ, RBUF_REJECT_NONE);
-    (void) event_add(connection->readable, NULL);
+    (void) event_add(&connection->readable, NULL);
 }
 
 /* 0: connected or on the way. */
@@ -75,15 +74,13 @@ static int try_address(struct rbuf_connection *connection, const struct rbuf_add
 
     do {
         fd = rbuf_socket_open(name.ss_family);
-    } while (fd < 0 && errno == EMFILE && connection->context->options.raise_descriptors &&
+    } while (fd < 0 && errno == EMFILE && connection->listener->options.raise_descriptors &&
              rbuf_descriptors_raise());
     rbuf_address_text(address, connection->peer);
     if (fd < 0) {
         return -errno;
     }
-    if (!rbuf_handshake_adopt(connection, fd)) {
-        return -ENOMEM;
-    }
+    rbuf_handshake_adopt(connection, fd);
     if (connect(fd, (struct sockaddr *) &name, length) == 0) {
         rbuf_outgoing_send_req(connection);
         return 0;
@@ -96,27 +93,15 @@ static int try_address(struct rbuf_connection *connection, const struct rbuf_add
     }
     connection->state = RBUF_CONNECTION_TCP_CONNECTING;
     rbuf_socket_start_timer(connection);
-    (void) event_add(connection->writable, NULL);
+    (void) event_add(&connection->writable, NULL);
     return 0;
 }
 
 static void start_round(struct rbuf_connection *connection)
 {
-    rbuf_count(&connection->context->counters.connects_retried);
+    rbuf_count(&connection->listener->counters.connects_retried);
     connection->trying_next = 0;
     connection->silent = 0;
-}
-
-static void try_next(struct rbuf_connection *connection);
-
-static void on_retry(evutil_socket_t fd, short what, void *data)
-{
-    struct rbuf_connection *connection = data;
-
-    (void) fd;
-    (void) what;
-    start_round(connection);
-    try_next(connection);
 }
 
 /* All addresses have failed, and are tried again later: after half of the average to one and a
@@ -132,13 +117,10 @@ static bool back_off(struct rbuf_connection *connection)
                                                          : BACK_OFF_MOST_MS;
     evutil_secure_rng_get_bytes(&chance, sizeof(chance));
     ms = connection->back_off_ms / 2 + chance % (connection->back_off_ms + 1);
-    if (rbuf_now_ms() + ms >= connection->alive_ms + connection->context->options.retry_ms) {
+    if (rbuf_now_ms() + ms >= connection->alive_ms + connection->listener->options.retry_ms) {
         return false;
     }
-    if (connection->retry == NULL) {
-        connection->retry = event_new(connection->context->base, -1, 0, on_retry, connection);
-    }
-    if (connection->retry == NULL || rbuf_event_add_ms(connection->retry, ms) != 0) {
+    if (rbuf_event_add_ms(&connection->timer, ms) != 0) {
         return false;
     }
     connection->state = RBUF_CONNECTION_BACK_OFF;
@@ -149,7 +131,7 @@ static bool back_off(struct rbuf_connection *connection)
  * its memory be swapped out. */
 static bool has_patience(const struct rbuf_connection *connection)
 {
-    const uint64_t answer_ms = connection->context->options.answer_ms;
+    const uint64_t answer_ms = connection->listener->options.answer_ms;
 
     return answer_ms == 0 || rbuf_now_ms() < connection->began_ms + answer_ms;
 }
@@ -162,8 +144,8 @@ static void note_silent_round(struct rbuf_connection *connection)
     if (connection->silent_rounds++ > 0) {
         return;
     }
-    rbuf_count(&connection->context->counters.connects_unanswered);
-    event = rbuf_connection_event(connection, NULL);
+    rbuf_count(&connection->listener->counters.connects_unanswered);
+    event = rbuf_handshake_event(connection, NULL);
     if (event != NULL) {
         rbuf_event_queue_push(event, RBUF_CONNECT_UNANSWERED);
     }
@@ -210,9 +192,15 @@ static void try_next(struct rbuf_connection *connection)
     if (connection->silent == 0 && back_off(connection)) {
         return;
     }
-    rbuf_count(&connection->context->counters.connects_failed);
+    rbuf_count(&connection->listener->counters.connects_failed);
     (void) rbuf_handshake_end(connection, RBUF_CONNECT_FAILED, connection->failure_error,
                               connection->failure);
+}
+
+void rbuf_outgoing_retry(struct rbuf_connection *connection)
+{
+    start_round(connection);
+    try_next(connection);
 }
 
 void rbuf_outgoing_failed(struct rbuf_connection *connection, int error, const char *text)
@@ -238,11 +226,11 @@ void rbuf_outgoing_late(struct rbuf_connection *connection)
 
 void rbuf_outgoing_start(struct rbuf_connection *connection)
 {
-    TAILQ_INSERT_TAIL(&connection->context->connections, connection, link);
+    TAILQ_INSERT_TAIL(&connection->listener->connections, connection, link);
     connection->state = RBUF_CONNECTION_TCP_CONNECTING;
     connection->began_ms = rbuf_now_ms();
     connection->alive_ms = connection->began_ms;
-    rbuf_count(&connection->context->counters.connects);
+    rbuf_count(&connection->listener->counters.connects);
     (void) snprintf(connection->peer, sizeof(connection->peer), "the peer");
     note_failure(connection, -EHOSTUNREACH, "none of its addresses can be reached from here");
     try_next(connection);

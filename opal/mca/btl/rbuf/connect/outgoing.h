@@ -31,4 +31,7 @@ void rbuf_outgoing_failed(struct rbuf_connection *connection, int error, const c
 /* The same of an address that did not answer in time. */
 void rbuf_outgoing_late(struct rbuf_connection *connection);
 
+/* BACK_OFF is over: all addresses again. */
+void rbuf_outgoing_retry(struct rbuf_connection *connection);
+
 #endif

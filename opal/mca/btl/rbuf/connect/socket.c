@@ -15,18 +15,6 @@
 #define KEEPALIVE_INTERVAL 10 /* s between questions */
 #define KEEPALIVE_COUNT    3  /* unanswered ones that end the connection */
 
-static void free_events(struct rbuf_connection *connection)
-{
-    struct event **events[] = {&connection->readable, &connection->writable, &connection->timer};
-
-    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
-        if (*events[i] != NULL) {
-            event_free(*events[i]);
-            *events[i] = NULL;
-        }
-    }
-}
-
 int rbuf_socket_open(int family)
 {
     int fd;
@@ -44,7 +32,9 @@ void rbuf_socket_close(struct rbuf_connection *connection)
     if (connection->fd < 0) {
         return;
     }
-    free_events(connection);
+    (void) event_del(&connection->readable);
+    (void) event_del(&connection->writable);
+    (void) event_del(&connection->timer);
     (void) shutdown(connection->fd, SHUT_RDWR);
     rbuf_close_on_fork_close(connection->fd);
     connection->fd = -1;
@@ -52,14 +42,9 @@ void rbuf_socket_close(struct rbuf_connection *connection)
     connection->out_bytes = 0;
 }
 
-void rbuf_socket_start_timer_ms(struct rbuf_connection *connection, unsigned ms)
-{
-    (void) rbuf_event_add_ms(connection->timer, ms);
-}
-
 void rbuf_socket_start_timer(struct rbuf_connection *connection)
 {
-    rbuf_socket_start_timer_ms(connection, connection->context->options.timeout_ms);
+    (void) rbuf_event_add_ms(&connection->timer, connection->listener->options.timeout_ms);
 }
 
 void rbuf_socket_flush(struct rbuf_connection *connection)
@@ -72,7 +57,7 @@ void rbuf_socket_flush(struct rbuf_connection *connection)
             connection->out_bytes -= (size_t) sent;
             memmove(connection->out, connection->out + sent, connection->out_bytes);
         } else if (errno == EAGAIN) {
-            (void) event_add(connection->writable, NULL);
+            (void) event_add(&connection->writable, NULL);
             return;
         } else if (errno != EINTR) {
             connection->out_bytes = 0;
@@ -111,23 +96,17 @@ static void set_socket_options(int fd)
     }
 }
 
-bool rbuf_socket_adopt(struct rbuf_connection *connection, int fd,
-                       const struct rbuf_socket_handlers *handlers)
+void rbuf_socket_adopt(struct rbuf_connection *connection, int fd, event_callback_fn readable,
+                       event_callback_fn writable)
 {
-    struct event_base *base = connection->context->base;
+    struct event_base *base = connection->listener->base;
 
     connection->fd = fd;
-    if (connection->context->options.raise_descriptors) {
-        rbuf_descriptors_used(fd);
+    if (connection->listener->options.raise_descriptors) {
+        (void) rbuf_descriptors_used(fd);
     }
     set_socket_options(fd);
-    connection->readable =
-        event_new(base, fd, EV_READ | EV_PERSIST, handlers->readable, connection);
-    connection->writable = event_new(base, fd, EV_WRITE, handlers->writable, connection);
-    connection->timer = event_new(base, -1, 0, handlers->timer, connection);
-    if (connection->readable == NULL || connection->writable == NULL || connection->timer == NULL) {
-        rbuf_socket_close(connection);
-        return false;
-    }
-    return true;
+    (void) event_assign(&connection->readable, base, fd, EV_READ | EV_PERSIST, readable,
+                        connection);
+    (void) event_assign(&connection->writable, base, fd, EV_WRITE, writable, connection);
 }

@@ -2,7 +2,8 @@
 /*
  * The socket of a connection: taken over, written to, timed, closed.
  *
- * Invariant: a connection with a socket has its three libevent events; one without has none.
+ * Invariant: the libevent events of a connection without a socket are not pending, but its timer in
+ * BACK_OFF.
  * Threads: the listener's thread.
  */
 #ifndef RBUF_CONNECT_SOCKET_H
@@ -10,24 +11,16 @@
 
 #include "connect/connection.h"
 
-struct rbuf_socket_handlers {
-    event_callback_fn readable; /* while there is something to read */
-    event_callback_fn writable; /* once, after it was asked for */
-    event_callback_fn timer;    /* once, after it was started */
-};
-
 /* A TCP socket that does not block, marked (common/close_on_fork.h), for IPv4 or IPv6. -1 with
  * errno. Any thread. */
 int rbuf_socket_open(int family);
 
-/* Makes the connection the owner of the socket, which is marked (common/close_on_fork.h). False: no
- * memory, and the socket is closed. */
-bool rbuf_socket_adopt(struct rbuf_connection *connection, int fd,
-                       const struct rbuf_socket_handlers *handlers);
+/* Makes the connection the owner of the socket, which is marked (common/close_on_fork.h). */
+void rbuf_socket_adopt(struct rbuf_connection *connection, int fd, event_callback_fn readable,
+                       event_callback_fn writable);
 void rbuf_socket_close(struct rbuf_connection *connection);
 
-/* For so many ms; or for options.timeout_ms. */
-void rbuf_socket_start_timer_ms(struct rbuf_connection *connection, unsigned ms);
+/* For options.timeout_ms. */
 void rbuf_socket_start_timer(struct rbuf_connection *connection);
 
 /* Sends a message, made from connection->mine; `out` has room for all that one side has to say. */

@@ -14,6 +14,8 @@
  */
 #include "peers/connect.h"
 
+#include <stdlib.h>
+
 #include "peers/disconnected.h"
 #include "params/help.h"
 #include "peers/latency.h"
@@ -371,7 +373,7 @@ bool mca_btl_rbuf_connect_visit(mca_btl_rbuf_module_t *module)
         } else {
             mca_btl_rbuf_connect_event(event->user, event);
         }
-        rbuf_connect_event_free(event);
+        free(event);
         found = true;
     }
     return found;

@@ -17,97 +17,84 @@
 #include "verbs/nearest.h"
 #include "verbs/selection.h"
 
-enum candidate_state { CANDIDATE_ACTIVE, CANDIDATE_DOWN, CANDIDATE_IWARP, CANDIDATE_UNCONNECTED };
-
-struct candidate {
-    struct ibv_device *device;
-    uint8_t port;
-    enum candidate_state state;
-    bool chosen;
-    char name[RBUF_PORT_NAME_MAX];
-    struct rbuf_selectable facts; /* ACTIVE; without name */
-};
-
+/* The ports that there are. */
 struct candidates {
     struct ibv_device **devices;
-    int *levels; /* of each device: how far away it is (verbs/nearest.h), if that matters */
-    struct candidate *list; /* sorted */
+    struct rbuf_candidate *list; /* sorted by name */
     size_t count;
-    size_t *order; /* indexes of those that are chosen, as they are opened */
+    struct rbuf_candidate **order; /* those that are chosen, as they are opened */
     size_t order_count;
 };
 
-static int compare_candidates(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
-    return strverscmp(((const struct candidate *) a)->name, ((const struct candidate *) b)->name);
+    return strverscmp(((const struct rbuf_candidate *) a)->name,
+                      ((const struct rbuf_candidate *) b)->name);
 }
 
-static int add_candidate(struct candidates *all, struct ibv_device *device, uint8_t port,
-                         enum candidate_state state)
+/* NULL: no memory. */
+static struct rbuf_candidate *add_candidate(struct candidates *all, struct ibv_device *device,
+                                            uint8_t number, enum rbuf_candidate_state state)
 {
-    struct candidate *list = realloc(all->list, (all->count + 1) * sizeof(*list));
+    struct rbuf_candidate *list = realloc(all->list, (all->count + 1) * sizeof(*list));
 
     if (list == NULL) {
-        return -ENOMEM;
+        return NULL;
     }
     all->list = list;
-    list[all->count] = (struct candidate){.device = device, .port = port, .state = state};
-    rbuf_port_name(list[all->count].name, device, port);
-    all->count++;
-    return 0;
+    list += all->count++;
+    *list = (struct rbuf_candidate){.device = device, .number = number, .state = state};
+    rbuf_port_name(list->name, device, number);
+    return list;
 }
 
-static int scan_port(struct candidates *all, int index, struct ibv_context *context, uint8_t number,
-                     const struct rbuf_device_options *options)
+static bool scan_port(struct candidates *all, struct ibv_context *context, uint8_t number,
+                      const struct rbuf_device_options *options)
 {
     struct ibv_port_attr port;
     const bool active = ibv_query_port(context, number, &port) == 0 &&
                         (port.state == IBV_PORT_ACTIVE || port.state == IBV_PORT_ACTIVE_DEFER);
-    int error =
-        add_candidate(all, all->devices[index], number, active ? CANDIDATE_ACTIVE : CANDIDATE_DOWN);
+    struct rbuf_candidate *candidate = add_candidate(
+        all, context->device, number, active ? RBUF_CANDIDATE_ACTIVE : RBUF_CANDIDATE_DOWN);
 
-    if (error == 0 && active) {
-        struct rbuf_selectable *facts = &all->list[all->count - 1].facts;
-
-        rbuf_port_survey(context, number, &port, options, facts);
-        facts->device = all->devices[index];
-        facts->levels = all->levels[index];
+    if (candidate != NULL && active) {
+        rbuf_port_survey(context, &port, options, candidate);
     }
-    return error;
+    return candidate != NULL;
 }
 
-/* A device that cannot be opened or asked is taken for down: it matters only if it is named. */
-static int scan_device(struct candidates *all, int index, const struct rbuf_device_options *options)
+/* A device that cannot be opened or asked is taken for down: it matters only if it is named. False:
+ * no memory. */
+static bool scan_device(struct candidates *all, struct ibv_device *device,
+                        const struct rbuf_device_options *options)
 {
-    struct ibv_device *device = all->devices[index];
     struct ibv_context *context;
-    struct ibv_device_attr attributes = {.phys_port_cnt = 1};
-    int error = 0;
+    struct ibv_device_attr attributes;
+    bool done = true;
 
     if (device->transport_type != IBV_TRANSPORT_IB) {
         return add_candidate(all, device, 1,
-                             device->transport_type == IBV_TRANSPORT_IWARP ? CANDIDATE_IWARP
-                                                                           : CANDIDATE_UNCONNECTED);
+                             device->transport_type == IBV_TRANSPORT_IWARP
+                                 ? RBUF_CANDIDATE_IWARP
+                                 : RBUF_CANDIDATE_UNCONNECTED) != NULL;
     }
     context = ibv_open_device(device);
     if (context == NULL || ibv_query_device(context, &attributes) != 0) {
-        error = add_candidate(all, device, 1, CANDIDATE_DOWN);
-        goto close_device;
+        done = add_candidate(all, device, 1, RBUF_CANDIDATE_DOWN) != NULL;
+    } else {
+        for (unsigned i = 1; i <= attributes.phys_port_cnt && done; i++) {
+            done = scan_port(all, context, (uint8_t) i, options);
+        }
     }
-    for (unsigned i = 1; i <= attributes.phys_port_cnt && error == 0; i++) {
-        error = scan_port(all, index, context, (uint8_t) i, options);
-    }
-close_device:
     if (context != NULL) {
         (void) ibv_close_device(context);
     }
-    return error;
+    return done;
 }
 
 static void free_candidates(struct candidates *all)
 {
     free(all->order);
-    free(all->levels);
     free(all->list);
     if (all->devices != NULL) {
         ibv_free_device_list(all->devices);
@@ -128,8 +115,9 @@ static const char *remedy_without_devices(void)
 static int scan(struct candidates *all, const struct rbuf_device_options *options,
                 struct rbuf_problem *problem)
 {
+    bool done = true;
     int count = 0;
-    int error = 0;
+    int error;
 
     errno = 0;
     all->devices = ibv_get_device_list(&count);
@@ -140,21 +128,20 @@ static int scan(struct candidates *all, const struct rbuf_device_options *option
         rbuf_problem_remedy(problem, "%s", remedy_without_devices());
         return -ENODEV;
     }
-    all->levels = calloc((size_t) count + 1, sizeof(*all->levels));
-    error = all->levels == NULL ? -ENOMEM : 0;
-    if (error == 0 && count > 1 && !rbuf_device_options_name(options)) {
-        rbuf_nearest_levels(all->devices, (size_t) count, all->levels);
+    for (int i = 0; i < count && done; i++) {
+        done = scan_device(all, all->devices[i], options);
     }
-    for (int i = 0; i < count && error == 0; i++) {
-        error = scan_device(all, i, options);
-    }
-    if (error != 0) {
-        rbuf_problem_set(problem, "no-device", error, "verbs devices");
+    all->order = calloc(all->count + 1, sizeof(struct rbuf_candidate *));
+    if (!done || all->order == NULL) {
+        error = rbuf_problem_set(problem, "no-device", -ENOMEM, "verbs devices");
         rbuf_problem_errno(problem, error);
         return error;
     }
+    if (count > 1 && !rbuf_device_options_name(options)) {
+        rbuf_nearest_levels(all->list, all->count);
+    }
     if (all->count > 1) {
-        qsort(all->list, all->count, sizeof(*all->list), compare_candidates);
+        qsort(all->list, all->count, sizeof(*all->list), compare_names);
     }
     return 0;
 }
@@ -162,10 +149,10 @@ static int scan(struct candidates *all, const struct rbuf_device_options *option
 /* "mlx5_0:1 active, mlx5_0:2 down" */
 static void describe(const struct candidates *all, struct rbuf_problem *problem)
 {
-    static const char *const states[] = {[CANDIDATE_ACTIVE] = "active",
-                                         [CANDIDATE_DOWN] = "down",
-                                         [CANDIDATE_IWARP] = "iWARP, not supported",
-                                         [CANDIDATE_UNCONNECTED] =
+    static const char *const states[] = {[RBUF_CANDIDATE_ACTIVE] = "active",
+                                         [RBUF_CANDIDATE_DOWN] = "down",
+                                         [RBUF_CANDIDATE_IWARP] = "iWARP, not supported",
+                                         [RBUF_CANDIDATE_UNCONNECTED] =
                                              "without reliable connected queue pairs"};
 
     for (size_t i = 0; i < all->count; i++) {
@@ -177,7 +164,7 @@ static void describe(const struct candidates *all, struct rbuf_problem *problem)
 }
 
 /* Whether "device" or "device:port" of a list names the candidate. */
-static bool names(const struct rbuf_name *entry, const struct candidate *candidate)
+static bool names(const struct rbuf_name *entry, const struct rbuf_candidate *candidate)
 {
     const char *colon = strrchr(candidate->name, ':');
 
@@ -189,16 +176,16 @@ static bool names(const struct rbuf_name *entry, const struct candidate *candida
 /* Where all that is there is of a kind that rbuf does not do, another component does it. */
 static const char *remedy_of(const struct candidates *all)
 {
-    size_t counts[CANDIDATE_UNCONNECTED + 1] = {0};
+    size_t counts[RBUF_CANDIDATE_STATES] = {0};
 
     for (size_t i = 0; i < all->count; i++) {
         counts[all->list[i].state]++;
     }
-    if (counts[CANDIDATE_DOWN] + counts[CANDIDATE_ACTIVE] > 0 || all->count == 0) {
+    if (counts[RBUF_CANDIDATE_DOWN] + counts[RBUF_CANDIDATE_ACTIVE] > 0 || all->count == 0) {
         return "check the cable and the subnet manager (ibv_devinfo), and which interfaces are "
                "excluded";
     }
-    return counts[CANDIDATE_IWARP] > 0
+    return counts[RBUF_CANDIDATE_IWARP] > 0
                ? "rbuf does InfiniBand and RoCE; iWARP is done by \"--mca pml cm --mca mtl ofi\" "
                  "with FI_PROVIDER=\"verbs;ofi_rxm\", or by \"--mca btl tcp,self\""
                : "rbuf wants reliable connected queue pairs; adapters without them are done by "
@@ -227,9 +214,10 @@ static int apply_list(struct candidates *all, const char *list, bool chosen,
         bool found = false;
 
         for (size_t i = 0; i < all->count; i++) {
-            struct candidate *candidate = &all->list[i];
+            struct rbuf_candidate *candidate = &all->list[i];
 
-            if (names(&entry, candidate) && (!chosen || candidate->state == CANDIDATE_ACTIVE)) {
+            if (names(&entry, candidate) &&
+                (!chosen || candidate->state == RBUF_CANDIDATE_ACTIVE)) {
                 candidate->chosen = chosen;
                 found = true;
             }
@@ -241,40 +229,12 @@ static int apply_list(struct candidates *all, const char *list, bool chosen,
     return 0;
 }
 
-/* Chooses among the active ports as verbs/selection.h says. */
-static int select_ports(struct candidates *all)
-{
-    struct rbuf_selectable *ports = calloc(all->count + 1, sizeof(*ports));
-    size_t *place = calloc(all->count + 1, sizeof(*place)); /* of each of these in the list */
-    int error = ports == NULL || place == NULL ? -ENOMEM : 0;
-    size_t count = 0;
-
-    for (size_t i = 0; error == 0 && i < all->count; i++) {
-        const struct candidate *candidate = &all->list[i];
-
-        if (candidate->state == CANDIDATE_ACTIVE) {
-            ports[count] = candidate->facts;
-            ports[count].name = candidate->name;
-            place[count++] = i;
-        }
-    }
-    if (error == 0) {
-        all->order_count = rbuf_select(ports, count, all->order);
-    }
-    for (size_t i = 0; i < all->order_count; i++) {
-        all->order[i] = place[all->order[i]];
-    }
-    free(place);
-    free(ports);
-    return error;
-}
-
 /* Those that are marked, by name. */
 static void order_by_name(struct candidates *all)
 {
     for (size_t i = 0; i < all->count; i++) {
         if (all->list[i].chosen) {
-            all->order[all->order_count++] = i;
+            all->order[all->order_count++] = &all->list[i];
         }
     }
 }
@@ -298,63 +258,47 @@ static int choose_named(struct candidates *all, const struct rbuf_device_options
         return apply_list(all, options->include, true, problem);
     }
     for (size_t i = 0; i < all->count; i++) {
-        all->list[i].chosen = all->list[i].state == CANDIDATE_ACTIVE;
+        all->list[i].chosen = all->list[i].state == RBUF_CANDIDATE_ACTIVE;
     }
     return apply_list(all, options->exclude, false, problem);
+}
+
+/* Which of the adapters that are chosen each port's is. */
+static void number_adapters(struct candidates *all)
+{
+    uint8_t adapters = 0;
+
+    for (size_t i = 0; i < all->order_count; i++) {
+        size_t first = 0;
+
+        while (all->order[first]->device != all->order[i]->device) {
+            first++;
+        }
+        all->order[i]->address.place = first < i ? all->order[first]->address.place : adapters++;
+    }
 }
 
 static int choose(struct candidates *all, const struct rbuf_device_options *options,
                   struct rbuf_problem *problem)
 {
-    int error;
+    int error = 0;
 
-    all->order = calloc(all->count + 1, sizeof(*all->order));
-    if (all->order == NULL) {
-        error = -ENOMEM;
-    } else if (rbuf_device_options_name(options)) {
+    if (rbuf_device_options_name(options)) {
         error = choose_named(all, options, problem);
-        if (error != 0) {
-            return error;
-        }
         order_by_name(all);
     } else {
-        error = select_ports(all);
+        all->order_count = rbuf_select(all->list, all->count, all->order);
     }
-    if (error != 0) {
-        rbuf_problem_set(problem, "no-device", error, "the ports to use");
-        rbuf_problem_errno(problem, error);
-    }
+    number_adapters(all);
     return error;
 }
 
 /* True if the transport can do without the port: nobody has named it, and it is of another fabric
  * than the best one. */
 static bool is_spare(const struct candidates *all, const struct rbuf_device_options *options,
-                     const struct candidate *candidate)
+                     const struct rbuf_candidate *candidate)
 {
-    const struct rbuf_selectable *first = &all->list[all->order[0]].facts;
-
-    return !rbuf_device_options_name(options) &&
-           (candidate->facts.link_layer != first->link_layer ||
-            candidate->facts.subnet != first->subnet ||
-            candidate->facts.partition != first->partition);
-}
-
-/* Of the adapters that are opened, which one this port's is. */
-static uint8_t place_of(const struct candidates *all, size_t position)
-{
-    uint8_t place = 0;
-
-    for (size_t i = 0; i < position; i++) {
-        const struct ibv_device *device = all->list[all->order[i]].device;
-        bool is_new = device != all->list[all->order[position]].device;
-
-        for (size_t j = 0; j < i; j++) {
-            is_new = is_new && all->list[all->order[j]].device != device;
-        }
-        place += is_new;
-    }
-    return place;
+    return !rbuf_device_options_name(options) && candidate->best != all->order[0]->best;
 }
 
 static int open_chosen(const struct candidates *all, const struct rbuf_device_options *options,
@@ -370,12 +314,12 @@ static int open_chosen(const struct candidates *all, const struct rbuf_device_op
         return -ENOMEM;
     }
     for (size_t i = 0; i < all->order_count; i++) {
-        const struct candidate *candidate = &all->list[all->order[i]];
+        const struct rbuf_candidate *candidate = all->order[i];
 
         error =
-            rbuf_port_open(candidate->device, candidate->port, options, &ports[opened], problem);
+            rbuf_port_open(candidate->device, candidate->number, options, &ports[opened], problem);
         if (error == 0) {
-            ports[opened++]->address.place = place_of(all, i);
+            ports[opened++]->address.place = candidate->address.place;
         } else if (!is_spare(all, options, candidate)) {
             goto close_ports;
         }

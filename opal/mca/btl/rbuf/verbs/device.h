@@ -31,16 +31,17 @@ void rbuf_ports_close(struct rbuf_port **ports, size_t count);
 
 /* ---- one port ---- */
 
-/* Topics "device", "bad-option", "bad-gid-index", "memlock". */
+/* Options are in their ranges (params/params.c). Topics "device", "bad-option", "bad-gid-index",
+ * "memlock". */
 int rbuf_port_open(struct ibv_device *device, uint8_t number,
                    const struct rbuf_device_options *options, struct rbuf_port **out,
                    struct rbuf_problem *problem);
 void rbuf_port_close(struct rbuf_port *port);
 
-/* What verbs/selection.h has to know of an active port, without its name, device and place. */
-void rbuf_port_survey(struct ibv_context *context, uint8_t number,
-                      const struct ibv_port_attr *attributes,
-                      const struct rbuf_device_options *options, struct rbuf_selectable *out);
+/* Fills what verbs/selection.h has to know of a candidate that is active, of its device's context.
+ */
+void rbuf_port_survey(struct ibv_context *context, const struct ibv_port_attr *attributes,
+                      const struct rbuf_device_options *options, struct rbuf_candidate *candidate);
 
 /* Writes "device:port". */
 void rbuf_port_name(char name[RBUF_PORT_NAME_MAX], const struct ibv_device *device, uint8_t number);

@@ -64,32 +64,25 @@ static void decide_by_adapter(struct rbuf_port *port, struct ibv_qp *qp)
 
 void rbuf_in_order_decide(struct rbuf_port *port, struct ibv_qp *qp)
 {
+    static const enum rbuf_subblock asked[] = {[RBUF_IN_ORDER_CHECKED] = RBUF_SUBBLOCK_CHECKED,
+                                               [RBUF_IN_ORDER_ON] = RBUF_SUBBLOCK_ON,
+                                               [RBUF_IN_ORDER_OFF] = RBUF_SUBBLOCK_OFF};
+
     port->in_order_queried = false;
-    switch (port->options.subblock) {
-    case RBUF_IN_ORDER_AUTO:
+    if (port->options.subblock == RBUF_IN_ORDER_AUTO) {
         decide_by_adapter(port, qp);
-        break;
-    case RBUF_IN_ORDER_CHECKED:
-        decide(port, RBUF_SUBBLOCK_CHECKED, "asked for by the user");
-        break;
-    case RBUF_IN_ORDER_ON:
-        decide(port, RBUF_SUBBLOCK_ON, "asked for by the user");
-        break;
-    case RBUF_IN_ORDER_OFF:
-        decide(port, RBUF_SUBBLOCK_OFF, "asked for by the user");
-        break;
+    } else {
+        decide(port, asked[port->options.subblock], "asked for by the user");
     }
 }
 
 void rbuf_in_order_refute(struct rbuf_port *port, uint32_t bytes, uint32_t ending)
 {
-    char why[sizeof(port->in_order_why)];
-
+    port->subblock = RBUF_SUBBLOCK_CHECKED;
     (void) snprintf(
-        why, sizeof(why),
+        port->in_order_why, sizeof(port->in_order_why),
         "the last word of a write of %u bytes came first, at an address that ends in 0x%02x", bytes,
         ending);
-    decide(port, RBUF_SUBBLOCK_CHECKED, why);
 }
 
 bool rbuf_in_order_is_refuted(const struct rbuf_port *port)

@@ -51,8 +51,7 @@ static int levels_of(hwloc_topology_t topology, hwloc_const_bitmap_t here,
     return levels;
 }
 
-static void measure(hwloc_topology_t topology, struct ibv_device *const *devices, size_t count,
-                    int *levels)
+static void measure(hwloc_topology_t topology, struct rbuf_candidate *ports, size_t count)
 {
     hwloc_bitmap_t here = hwloc_bitmap_alloc();
 
@@ -60,33 +59,25 @@ static void measure(hwloc_topology_t topology, struct ibv_device *const *devices
         hwloc_get_cpubind(topology, here, HWLOC_CPUBIND_PROCESS) == 0) {
         (void) hwloc_bitmap_and(here, here, hwloc_topology_get_topology_cpuset(topology));
         for (size_t i = 0; i < count; i++) {
-            levels[i] = levels_of(topology, here, devices[i]);
+            ports[i].levels = levels_of(topology, here, ports[i].device);
         }
     }
     hwloc_bitmap_free(here);
 }
 
-void rbuf_nearest_levels(struct ibv_device *const *devices, size_t count, int *levels)
+#endif
+
+void rbuf_nearest_levels(struct rbuf_candidate *ports, size_t count)
 {
+    for (size_t i = 0; i < count; i++) {
+        ports[i].levels = PLACE_UNKNOWN;
+    }
+#if defined(RBUF_HAVE_HWLOC) && RBUF_HAVE_HWLOC
     hwloc_topology_t topology;
 
-    for (size_t i = 0; i < count; i++) {
-        levels[i] = PLACE_UNKNOWN;
-    }
     if (hwloc_topology_init(&topology) == 0) {
-        measure(topology, devices, count, levels);
+        measure(topology, ports, count);
         hwloc_topology_destroy(topology);
     }
-}
-
-#else
-
-void rbuf_nearest_levels(struct ibv_device *const *devices, size_t count, int *levels)
-{
-    (void) devices;
-    for (size_t i = 0; i < count; i++) {
-        levels[i] = PLACE_UNKNOWN;
-    }
-}
-
 #endif
+}

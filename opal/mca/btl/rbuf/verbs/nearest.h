@@ -7,12 +7,12 @@
 #ifndef RBUF_VERBS_NEAREST_H
 #define RBUF_VERBS_NEAREST_H
 
-#include <infiniband/verbs.h>
-#include <stddef.h>
+#include "verbs/selection.h"
 
-/* levels[i]: how many levels of the machine are to be climbed from the processors that are local to
- * devices[i] until those of this process are covered too. A device whose place is not known (a
- * virtual one, or all of them without hwloc) comes after all others, alike among themselves. */
-void rbuf_nearest_levels(struct ibv_device *const *devices, size_t count, int *levels);
+/* Sets the levels of each port: how many levels of the machine are to be climbed from the
+ * processors that are local to its device until those of this process are covered too. A device
+ * whose place is not known (a virtual one, or all of them without hwloc) comes after all others,
+ * alike among themselves. */
+void rbuf_nearest_levels(struct rbuf_candidate *ports, size_t count);
 
 #endif

@@ -109,24 +109,20 @@ struct rbuf_port {
     struct ibv_pd *pd;
     uint8_t number;                   /* of the port, from 1 */
     struct rbuf_port_address address; /* for the other side: gid, lid, subnet, partition, MTU */
-    enum rbuf_link_layer link_layer;
     unsigned gid_index;
-    enum ibv_mtu mtu;
     unsigned mtu_bytes;
     uint16_t pkey_index;
     uint32_t bandwidth_mbps; /* of the link, after encoding */
-    uint32_t vendor_id;
-    uint32_t part_id;
-    uint64_t max_message;  /* bytes of one request */
-    uint32_t max_queues;   /* queue pairs */
-    uint32_t max_depth;    /* requests of one queue pair */
-    uint32_t max_cq;       /* entries of one completion queue */
-    uint32_t max_srq;      /* entries of one shared receive queue; 0: there are none */
-    uint32_t pieces;       /* of a request's gather list */
-    uint32_t max_inline;   /* bytes; what queue pairs of so many pieces get here */
-    uint8_t max_rd_atomic; /* in flight as initiator */
-    bool atomics;          /* atomic towards other atomics of this adapter, at least */
-    bool atomics_with_cpu; /* and towards the processor's own */
+    uint64_t max_message;    /* bytes of one request */
+    uint32_t max_queues;     /* queue pairs */
+    uint32_t max_depth;      /* requests of one queue pair */
+    uint32_t max_cq;         /* entries of one completion queue */
+    uint32_t max_srq;        /* entries of one shared receive queue; 0: there are none */
+    uint32_t pieces;         /* of a request's gather list */
+    uint32_t max_inline;     /* bytes; what queue pairs of so many pieces get here */
+    uint8_t max_rd_atomic;   /* in flight as initiator */
+    bool atomics;            /* atomic towards other atomics of this adapter, at least */
+    bool atomics_with_cpu;   /* and towards the processor's own */
     enum rbuf_receive_kind receive_kind;
     enum rbuf_subblock subblock;
     bool in_order_queried; /* subblock is ON as the adapter said so of one queue pair: others may

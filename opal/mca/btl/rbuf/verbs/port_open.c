@@ -24,9 +24,10 @@ static_assert((int) RBUF_MTU_256 == IBV_MTU_256,
 static_assert((int) RBUF_MTU_4096 == IBV_MTU_4096,
               "the exchange has its numbers of MTUs from libibverbs");
 
-#define READS_MAX   16u /* in flight a queue pair; more gains nothing and takes adapter memory */
-#define PROBE_DEPTH 16u
-#define PIECES      2u /* that all of core needs but rbuf_fab_gather() */
+#define READS_MAX      16u /* in flight a queue pair; more gains nothing and takes adapter memory */
+#define PROBE_DEPTH    16u
+#define PIECES         2u /* that all of core needs but rbuf_fab_gather() */
+#define LENGTH_OF(all) (sizeof(all) / sizeof((all)[0]))
 
 void rbuf_port_name(char name[RBUF_PORT_NAME_MAX], const struct ibv_device *device, uint8_t number)
 {
@@ -50,101 +51,58 @@ static int problem_call(const struct rbuf_port *port, const char *call, int erro
     return error;
 }
 
-static int problem_option(const struct rbuf_port *port, const char *option, unsigned value,
-                          struct rbuf_problem *problem)
-{
-    rbuf_problem_set(problem, "bad-option", -EINVAL, "%s, %s", port->name, option);
-    rbuf_problem_value(problem, "%u", value);
-    return -EINVAL;
-}
-
 static unsigned mtu_bytes(enum ibv_mtu mtu)
 {
     return 128u << mtu;
 }
 
-/* Megabits a second after encoding. */
+/* Megabits a second after encoding. Codes are powers of two; others count as the slowest. */
 static uint32_t bandwidth(const struct ibv_port_attr *attributes)
 {
-    static const struct {
-        unsigned code;
-        uint32_t lane;
-    } speeds[] = {{1, 2000},   {2, 4000},   {4, 8000},   {8, 10000},
-                  {16, 13636}, {32, 25000}, {64, 50000}, {128, 100000}};
-    static const struct {
-        unsigned code;
-        uint32_t lanes;
-    } widths[] = {{1, 1}, {2, 4}, {4, 8}, {8, 12}, {16, 2}};
-    uint32_t lane = speeds[0].lane;
-    uint32_t lanes = 1;
+    static const uint32_t lane[] = {[1] = 2000,   [2] = 4000,   [4] = 8000,   [8] = 10000,
+                                    [16] = 13636, [32] = 25000, [64] = 50000, [128] = 100000};
+    static const uint8_t lanes[] = {[1] = 1, [2] = 4, [4] = 8, [8] = 12, [16] = 2};
+    const unsigned speed = attributes->active_speed;
+    const unsigned width = attributes->active_width;
 
-    for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++) {
-        lane = speeds[i].code == attributes->active_speed ? speeds[i].lane : lane;
-    }
-    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
-        lanes = widths[i].code == attributes->active_width ? widths[i].lanes : lanes;
-    }
-    return lane * lanes;
+    return (speed < LENGTH_OF(lane) && lane[speed] != 0 ? lane[speed] : lane[1]) *
+           (width < LENGTH_OF(lanes) && lanes[width] != 0 ? lanes[width] : 1);
 }
 
-/* As the other side is told it: units of 100 Mbit/s, as far as they go. */
-static uint16_t speed_unit(uint32_t mbps)
+/* The other side is told the speed in units of 100 Mbit/s, as far as they go. */
+static void read_link(struct rbuf_port *port, const struct ibv_port_attr *attributes)
 {
-    return mbps / 100 < UINT16_MAX ? (uint16_t) (mbps / 100) : UINT16_MAX;
-}
-
-static enum rbuf_link_layer link_layer(const struct ibv_port_attr *attributes)
-{
-    return attributes->link_layer == IBV_LINK_LAYER_ETHERNET ? RBUF_LINK_ETHERNET
-                                                             : RBUF_LINK_INFINIBAND;
-}
-
-static int check_options(const struct rbuf_port *port, struct rbuf_problem *problem)
-{
-    const struct rbuf_device_options *options = &port->options;
-    const struct {
-        const char *name;
-        unsigned value;
-        unsigned most;
-    } bounded[] = {{"service level", options->service_level, 15},
-                   {"traffic class", options->traffic_class, 255},
-                   {"time-out", options->timeout, 31},
-                   {"retry count", options->retry_count, 7},
-                   {"receiver-not-ready retry count", options->rnr_retry, 7},
-                   {"receiver-not-ready timer", options->min_rnr_timer, 31},
-                   {"partition key", options->pkey, 0xffff}};
-
-    for (size_t i = 0; i < sizeof(bounded) / sizeof(bounded[0]); i++) {
-        if (bounded[i].value > bounded[i].most) {
-            problem_option(port, bounded[i].name, bounded[i].value, problem);
-            rbuf_problem_remedy(problem, "0 to %u are allowed", bounded[i].most);
-            return -EINVAL;
-        }
-    }
-    return 0;
+    port->address.link_layer = attributes->link_layer == IBV_LINK_LAYER_ETHERNET
+                                   ? RBUF_LINK_ETHERNET
+                                   : RBUF_LINK_INFINIBAND;
+    port->bandwidth_mbps = bandwidth(attributes);
+    port->address.speed = port->bandwidth_mbps / 100 < UINT16_MAX
+                              ? (uint16_t) (port->bandwidth_mbps / 100)
+                              : UINT16_MAX;
 }
 
 static int choose_mtu(struct rbuf_port *port, const struct ibv_port_attr *attributes,
                       struct rbuf_problem *problem)
 {
-    port->mtu = attributes->active_mtu;
-    if (port->options.mtu != 0) {
-        enum ibv_mtu mtu = IBV_MTU_256;
+    enum ibv_mtu mtu = attributes->active_mtu;
 
+    if (port->options.mtu != 0) {
+        mtu = IBV_MTU_256;
         while (mtu < attributes->active_mtu && mtu_bytes(mtu) != port->options.mtu) {
             mtu++;
         }
         if (mtu_bytes(mtu) != port->options.mtu) {
-            problem_option(port, "MTU", port->options.mtu, problem);
+            rbuf_problem_set(problem, "bad-option", -EINVAL, "%s, MTU", port->name);
+            rbuf_problem_value(problem, "%u", port->options.mtu);
             rbuf_problem_remedy(problem,
                                 "256, 512, 1024, 2048 or 4096, at most the %u bytes that "
                                 "the port has active; auto takes those",
                                 mtu_bytes(attributes->active_mtu));
             return -EINVAL;
         }
-        port->mtu = mtu;
     }
-    port->mtu_bytes = mtu_bytes(port->mtu);
+    port->address.mtu = (uint8_t) mtu;
+    port->mtu_bytes = mtu_bytes(mtu);
     return 0;
 }
 
@@ -157,8 +115,6 @@ static int query_device(struct rbuf_port *port, struct rbuf_problem *problem)
     if (error != 0) {
         return problem_call(port, "ibv_query_device", -abs(error), problem);
     }
-    port->vendor_id = attributes.vendor_id;
-    port->part_id = attributes.vendor_part_id;
     port->max_queues = (uint32_t) attributes.max_qp;
     port->max_depth = (uint32_t) attributes.max_qp_wr;
     port->max_cq = (uint32_t) attributes.max_cqe;
@@ -179,66 +135,37 @@ static int query_device(struct rbuf_port *port, struct rbuf_problem *problem)
 static int query_port(struct rbuf_port *port, struct rbuf_problem *problem)
 {
     struct ibv_port_attr attributes;
-    struct rbuf_gid gid = {0};
-    struct rbuf_pkey pkey = {0};
     int error = ibv_query_port(port->context, port->number, &attributes);
 
     if (error != 0) {
         return problem_call(port, "ibv_query_port", -abs(error), problem);
     }
-    port->link_layer = link_layer(&attributes);
     port->max_message = attributes.max_msg_sz;
-    port->bandwidth_mbps = bandwidth(&attributes);
-    error = choose_mtu(port, &attributes, problem);
-    if (error == 0) {
-        error = rbuf_pkey_choose(port, &attributes, &pkey, problem);
-    }
-    if (error == 0) {
-        error = rbuf_gid_choose(port, &attributes, &gid, problem);
-    }
-    if (error != 0) {
-        return error;
-    }
-    port->pkey_index = pkey.index;
-    port->address.pkey = pkey.key;
-    port->gid_index = gid.index;
-    memcpy(port->address.gid, gid.raw.raw, sizeof(port->address.gid));
-    port->address.gid_kind = (uint8_t) gid.kind;
-    port->address.link_layer = (uint8_t) port->link_layer;
-    port->address.speed = speed_unit(port->bandwidth_mbps);
-    port->address.mtu = (uint8_t) port->mtu;
-    if (port->link_layer == RBUF_LINK_INFINIBAND) {
+    read_link(port, &attributes);
+    if (port->address.link_layer == RBUF_LINK_INFINIBAND) {
         port->address.needs_grh = (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0;
         port->address.lid = attributes.lid;
-        port->address.subnet = be64toh(gid.raw.global.subnet_prefix);
-    } else {
-        port->address.subnet = rbuf_gid_subnet(gid.raw.raw);
     }
-    return 0;
+    error = choose_mtu(port, &attributes, problem);
+    if (error == 0) {
+        error = rbuf_pkey_choose(port, &attributes, problem);
+    }
+    return error != 0 ? error : rbuf_gid_choose(port, &attributes, problem);
 }
 
-void rbuf_port_survey(struct ibv_context *context, uint8_t number,
-                      const struct ibv_port_attr *attributes,
-                      const struct rbuf_device_options *options, struct rbuf_selectable *out)
+void rbuf_port_survey(struct ibv_context *context, const struct ibv_port_attr *attributes,
+                      const struct rbuf_device_options *options, struct rbuf_candidate *candidate)
 {
-    const struct rbuf_port port = {.context = context,
-                                   .number = number,
-                                   .link_layer = link_layer(attributes),
-                                   .options = *options};
-    struct rbuf_gid gid = {0};
-    struct rbuf_pkey pkey = {0};
+    struct rbuf_port port = {.context = context, .number = candidate->number, .options = *options};
     struct rbuf_problem ignored;
-    const bool has_gid = rbuf_gid_choose(&port, attributes, &gid, &ignored) == 0;
+    bool has_gid;
 
-    *out = (struct rbuf_selectable){.link_layer = port.link_layer, .speed = bandwidth(attributes)};
-    out->outside = rbuf_pkey_choose(&port, attributes, &pkey, &ignored) != 0;
-    out->partition = pkey.key & RBUF_PKEY_PARTITION;
-    if (port.link_layer == RBUF_LINK_INFINIBAND) {
-        out->subnet = be64toh(gid.raw.global.subnet_prefix);
-    } else {
-        out->link_local = !has_gid || rbuf_gid_is_link_local(gid.raw.raw);
-        out->subnet = has_gid ? rbuf_gid_subnet(gid.raw.raw) : 0;
-    }
+    read_link(&port, attributes);
+    has_gid = rbuf_gid_choose(&port, attributes, &ignored) == 0;
+    candidate->outside = rbuf_pkey_choose(&port, attributes, &ignored) != 0;
+    candidate->link_local = port.address.link_layer == RBUF_LINK_ETHERNET &&
+                            (!has_gid || rbuf_gid_is_link_local(port.address.gid));
+    candidate->address = port.address;
 }
 
 /* Inline room to ask for, bytes, the most first. Adapters refuse what is more than they have, and
@@ -246,8 +173,6 @@ void rbuf_port_survey(struct ibv_context *context, uint8_t number,
  * hns 32). */
 static const uint32_t inline_rooms[] = {
     RBUF_QUEUE_INLINE_ASKED, 256, 128, 101, 96, 64, 48, 32, 8, 0};
-
-#define INLINE_ROOMS (sizeof(inline_rooms) / sizeof(inline_rooms[0]))
 
 /* A queue pair like those to come, made and thrown away, tells how much goes inline, and is what
  * the adapter is asked about the order of placement. */
@@ -260,7 +185,7 @@ static int probe_queue_pair(struct rbuf_port *port, struct rbuf_problem *problem
     if (cq == NULL) {
         return problem_call(port, "ibv_create_cq", errno != 0 ? -errno : -ENOMEM, problem);
     }
-    for (size_t i = 0; i < INLINE_ROOMS && qp == NULL; i++) {
+    for (size_t i = 0; i < LENGTH_OF(inline_rooms) && qp == NULL; i++) {
         struct ibv_qp_init_attr attributes = {.send_cq = cq,
                                               .recv_cq = cq,
                                               .qp_type = IBV_QPT_RC,
@@ -300,11 +225,14 @@ static void try_order(struct rbuf_port *port)
 
 static int set_up(struct rbuf_port *port, struct rbuf_problem *problem)
 {
-    int error = check_options(port, problem);
+    int error;
 
-    if (error == 0) {
-        error = query_device(port, problem);
+    errno = 0;
+    port->pd = ibv_alloc_pd(port->context);
+    if (port->pd == NULL) {
+        return problem_call(port, "ibv_alloc_pd", errno != 0 ? -errno : -ENOMEM, problem);
     }
+    error = query_device(port, problem);
     if (error == 0) {
         error = query_port(port, problem);
     }
@@ -365,30 +293,17 @@ int rbuf_port_open(struct ibv_device *device, uint8_t number,
     port->context = open_context(device);
     if (port->context == NULL) {
         error = problem_call(port, "ibv_open_device", errno != 0 ? -errno : -ENODEV, problem);
-        goto free_port;
+    } else {
+        (void) fcntl(port->context->async_fd, F_SETFL,
+                     fcntl(port->context->async_fd, F_GETFL) | O_NONBLOCK);
+        error = set_up(port, problem);
     }
-    (void) fcntl(port->context->async_fd, F_SETFL,
-                 fcntl(port->context->async_fd, F_GETFL) | O_NONBLOCK);
-    errno = 0;
-    port->pd = ibv_alloc_pd(port->context);
-    if (port->pd == NULL) {
-        error = problem_call(port, "ibv_alloc_pd", errno != 0 ? -errno : -ENOMEM, problem);
-        goto close_device;
-    }
-    error = set_up(port, problem);
     if (error != 0) {
-        goto dealloc_pd;
+        rbuf_port_close(port);
+        return error;
     }
     *out = port;
     return 0;
-
-dealloc_pd:
-    (void) ibv_dealloc_pd(port->pd);
-close_device:
-    close_context(port->context);
-free_port:
-    free(port);
-    return error;
 }
 
 void rbuf_port_close(struct rbuf_port *port)
@@ -402,8 +317,12 @@ void rbuf_port_close(struct rbuf_port *port)
     for (unsigned i = 0; i < port->send_cqs; i++) {
         (void) ibv_destroy_cq(port->send_cq[i].cq);
     }
-    (void) ibv_dealloc_pd(port->pd);
-    close_context(port->context);
+    if (port->pd != NULL) {
+        (void) ibv_dealloc_pd(port->pd);
+    }
+    if (port->context != NULL) {
+        close_context(port->context);
+    }
     free(port);
 }
 

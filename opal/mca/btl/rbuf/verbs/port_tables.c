@@ -21,33 +21,38 @@ static bool is_zero(const union ibv_gid *gid)
 }
 
 /* False: no such entry, or an empty one. */
-static bool read_gid(const struct rbuf_port *port, unsigned index, struct rbuf_gid *out)
+static bool read_gid(const struct rbuf_port *port, unsigned index, struct ibv_gid_entry *out)
 {
-    struct ibv_gid_entry entry = {0};
+    return ibv_query_gid_ex(port->context, port->number, index, out, 0) == 0 && !is_zero(&out->gid);
+}
 
-    if (ibv_query_gid_ex(port->context, port->number, index, &entry, 0) != 0 ||
-        is_zero(&entry.gid)) {
-        return false;
+static enum rbuf_gid_kind kind_of(const struct rbuf_port *port, const struct ibv_gid_entry *entry)
+{
+    if (port->address.link_layer == RBUF_LINK_INFINIBAND) {
+        return RBUF_GID_INFINIBAND;
     }
-    out->index = index;
-    out->raw = entry.gid;
-    if (port->link_layer == RBUF_LINK_INFINIBAND) {
-        out->kind = RBUF_GID_INFINIBAND;
-    } else {
-        out->kind = entry.gid_type == IBV_GID_TYPE_ROCE_V2 ? RBUF_GID_ROCE_V2 : RBUF_GID_ROCE_V1;
-    }
-    return true;
+    return entry->gid_type == IBV_GID_TYPE_ROCE_V2 ? RBUF_GID_ROCE_V2 : RBUF_GID_ROCE_V1;
+}
+
+static void use_gid(struct rbuf_port *port, const struct ibv_gid_entry *entry)
+{
+    port->gid_index = entry->gid_index;
+    port->address.gid_kind = (uint8_t) kind_of(port, entry);
+    memcpy(port->address.gid, entry->gid.raw, sizeof(port->address.gid));
+    port->address.subnet = port->address.link_layer == RBUF_LINK_INFINIBAND
+                               ? be64toh(entry->gid.global.subnet_prefix)
+                               : rbuf_gid_subnet(entry->gid.raw);
 }
 
 static int refuse_gid(const struct rbuf_port *port, unsigned entries, struct rbuf_problem *problem)
 {
+    struct ibv_gid_entry entry;
     bool any = false;
-    struct rbuf_gid gid;
 
     rbuf_problem_set(problem, "bad-gid-index", -EINVAL, "%s", port->name);
     rbuf_problem_value(problem, "index %d; in use are: ", port->options.gid_index);
     for (unsigned i = 0; i < entries; i++) {
-        if (read_gid(port, i, &gid)) {
+        if (read_gid(port, i, &entry)) {
             rbuf_problem_list(problem, "%u", i);
             any = true;
         }
@@ -61,30 +66,31 @@ static int refuse_gid(const struct rbuf_port *port, unsigned entries, struct rbu
     return -EINVAL;
 }
 
-int rbuf_gid_choose(const struct rbuf_port *port, const struct ibv_port_attr *attributes,
-                    struct rbuf_gid *out, struct rbuf_problem *problem)
+int rbuf_gid_choose(struct rbuf_port *port, const struct ibv_port_attr *attributes,
+                    struct rbuf_problem *problem)
 {
     unsigned entries = attributes->gid_tbl_len > 0 ? (unsigned) attributes->gid_tbl_len : 0;
     int asked = port->options.gid_index;
-    unsigned best = 0;
-    struct rbuf_gid gid;
+    struct ibv_gid_entry entry;
+    struct ibv_gid_entry best = {0};
+    unsigned best_rank = 0;
 
-    if (asked == RBUF_GID_AUTOMATIC && port->link_layer == RBUF_LINK_INFINIBAND) {
+    if (asked == RBUF_GID_AUTOMATIC && port->address.link_layer == RBUF_LINK_INFINIBAND) {
         asked = 0;
     }
-    if (asked != RBUF_GID_AUTOMATIC) {
-        if (asked < 0 || (unsigned) asked >= entries || !read_gid(port, (unsigned) asked, out)) {
-            return refuse_gid(port, entries, problem);
-        }
-        return 0;
-    }
     for (unsigned i = 0; i < entries; i++) {
-        if (read_gid(port, i, &gid) && rbuf_gid_rank(gid.kind, gid.raw.raw) > best) {
-            best = rbuf_gid_rank(gid.kind, gid.raw.raw);
-            *out = gid;
+        if ((asked == RBUF_GID_AUTOMATIC || (unsigned) asked == i) && read_gid(port, i, &entry)) {
+            const unsigned rank = rbuf_gid_rank(kind_of(port, &entry), entry.gid.raw);
+
+            best = rank > best_rank ? entry : best;
+            best_rank = rank > best_rank ? rank : best_rank;
         }
     }
-    return best != 0 ? 0 : refuse_gid(port, entries, problem);
+    if (best_rank == 0) {
+        return refuse_gid(port, entries, problem);
+    }
+    use_gid(port, &best);
+    return 0;
 }
 
 /* ---- partition keys ---- */
@@ -137,8 +143,8 @@ static int refuse_pkey(const struct rbuf_port *port, unsigned entries, struct rb
     return -EINVAL;
 }
 
-int rbuf_pkey_choose(const struct rbuf_port *port, const struct ibv_port_attr *attributes,
-                     struct rbuf_pkey *out, struct rbuf_problem *problem)
+int rbuf_pkey_choose(struct rbuf_port *port, const struct ibv_port_attr *attributes,
+                     struct rbuf_problem *problem)
 {
     const unsigned asked = port->options.pkey;
     enum rbuf_pkey_rank best = RBUF_PKEY_UNUSABLE;
@@ -152,11 +158,12 @@ int rbuf_pkey_choose(const struct rbuf_port *port, const struct ibv_port_attr *a
         readable = true;
         if (rbuf_pkey_rank(key, asked) > best) {
             best = rbuf_pkey_rank(key, asked);
-            *out = (struct rbuf_pkey){.index = (uint16_t) i, .key = key};
+            port->pkey_index = (uint16_t) i;
+            port->address.pkey = key;
         }
     }
-    if (!readable && asked == 0 && port->link_layer == RBUF_LINK_ETHERNET) {
-        *out = (struct rbuf_pkey){.index = 0, .key = DEFAULT_KEY}; /* there is no other */
+    if (!readable && asked == 0 && port->address.link_layer == RBUF_LINK_ETHERNET) {
+        port->address.pkey = DEFAULT_KEY; /* there is no other */
         return 0;
     }
     return best != RBUF_PKEY_UNUSABLE ? 0 : refuse_pkey(port, attributes->pkey_tbl_len, problem);

@@ -19,21 +19,10 @@
 
 #include "verbs/port.h"
 
-struct rbuf_gid {
-    unsigned index;
-    enum rbuf_gid_kind kind;
-    union ibv_gid raw;
-};
-
-/* Chooses by port->options.gid_index; port->link_layer, context and number are set. Topic
- * "bad-gid-index". */
-int rbuf_gid_choose(const struct rbuf_port *port, const struct ibv_port_attr *attributes,
-                    struct rbuf_gid *out, struct rbuf_problem *problem);
-
-struct rbuf_pkey {
-    uint16_t index;
-    uint16_t key;
-};
+/* Chooses by port->options.gid_index; port->address.link_layer, context and number are set. Sets
+ * port->gid_index and what follows from it in its address. Topic "bad-gid-index". */
+int rbuf_gid_choose(struct rbuf_port *port, const struct ibv_port_attr *attributes,
+                    struct rbuf_problem *problem);
 
 /* How much an entry is wanted; more is better. */
 enum rbuf_pkey_rank { RBUF_PKEY_UNUSABLE, RBUF_PKEY_AS_LIMITED, RBUF_PKEY_AS_FULL };
@@ -41,9 +30,9 @@ enum rbuf_pkey_rank { RBUF_PKEY_UNUSABLE, RBUF_PKEY_AS_LIMITED, RBUF_PKEY_AS_FUL
 /* Usable are keys of the partition of `asked`, or of any if that is 0. */
 enum rbuf_pkey_rank rbuf_pkey_rank(uint16_t key, unsigned asked);
 
-/* The first of the most wanted entries, by port->options.pkey; port->link_layer, context and number
- * are set. Topic "bad-option". */
-int rbuf_pkey_choose(const struct rbuf_port *port, const struct ibv_port_attr *attributes,
-                     struct rbuf_pkey *out, struct rbuf_problem *problem);
+/* The first of the most wanted entries, by port->options.pkey; port->address.link_layer, context
+ * and number are set. Sets port->pkey_index and address.pkey. Topic "bad-option". */
+int rbuf_pkey_choose(struct rbuf_port *port, const struct ibv_port_attr *attributes,
+                     struct rbuf_problem *problem);
 
 #endif

@@ -247,7 +247,7 @@ static uint8_t lesser(uint8_t a, uint8_t b)
  * route header along if one of the two requires it, as ports of virtual functions do. */
 static bool is_global(const struct rbuf_port *port, const struct rbuf_port_address *remote)
 {
-    return port->link_layer == RBUF_LINK_ETHERNET || remote->lid == 0 ||
+    return port->address.link_layer == RBUF_LINK_ETHERNET || remote->lid == 0 ||
            port->address.needs_grh != 0 || remote->needs_grh != 0;
 }
 
@@ -257,7 +257,7 @@ static int modify_to_rtr(struct ibv_qp *qp, const struct rbuf_port *port,
 {
     struct ibv_qp_attr attributes = {.qp_state = IBV_QPS_RTR,
                                      .path_mtu =
-                                         (enum ibv_mtu) lesser((uint8_t) port->mtu, remote->mtu),
+                                         (enum ibv_mtu) lesser(port->address.mtu, remote->mtu),
                                      .dest_qp_num = remote_queue->qpn,
                                      .rq_psn = remote_queue->psn,
                                      .max_dest_rd_atomic = port->address.max_rd_atomic,
@@ -299,7 +299,7 @@ static int modify_to_rts(struct ibv_qp *qp, const struct rbuf_port *port,
  * leads nowhere. */
 static bool is_unanswered(const struct rbuf_port *port, int error)
 {
-    return port->link_layer == RBUF_LINK_ETHERNET &&
+    return port->address.link_layer == RBUF_LINK_ETHERNET &&
            (error == -ETIMEDOUT || error == -EHOSTUNREACH || error == -ENETUNREACH);
 }
 

@@ -8,16 +8,22 @@
 #endif
 #include "verbs/selection.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-static bool of_one_fabric(const struct rbuf_selectable *one, const struct rbuf_selectable *other)
+static unsigned partition_of(const struct rbuf_candidate *port)
 {
-    return one->link_layer == other->link_layer && one->subnet == other->subnet &&
-           one->partition == other->partition;
+    return port->address.pkey & RBUF_PKEY_PARTITION;
+}
+
+static bool of_one_fabric(const struct rbuf_candidate *one, const struct rbuf_candidate *other)
+{
+    return one->address.link_layer == other->address.link_layer &&
+           one->address.subnet == other->address.subnet && partition_of(one) == partition_of(other);
 }
 
 /* Less than 0: `one` is the better choice, more: `other` is; wherever they are. */
-static int compare_links(const struct rbuf_selectable *one, const struct rbuf_selectable *other)
+static int compare_links(const struct rbuf_candidate *one, const struct rbuf_candidate *other)
 {
     if (one->outside != other->outside) {
         return one->outside ? 1 : -1;
@@ -25,10 +31,10 @@ static int compare_links(const struct rbuf_selectable *one, const struct rbuf_se
     if (one->link_local != other->link_local) {
         return one->link_local ? 1 : -1;
     }
-    return (one->speed < other->speed) - (one->speed > other->speed);
+    return (int) other->address.speed - (int) one->address.speed;
 }
 
-static int compare_in_fabric(const struct rbuf_selectable *one, const struct rbuf_selectable *other)
+static int compare_in_fabric(const struct rbuf_candidate *one, const struct rbuf_candidate *other)
 {
     int order = compare_links(one, other);
 
@@ -38,95 +44,84 @@ static int compare_in_fabric(const struct rbuf_selectable *one, const struct rbu
     return order != 0 ? order : strverscmp(one->name, other->name);
 }
 
-static int compare_fabrics(const struct rbuf_selectable *one, const struct rbuf_selectable *other)
+/* Two fabrics, by what is best of each. */
+static int compare_fabrics(const struct rbuf_candidate *one, const struct rbuf_candidate *other)
 {
-    int order = compare_links(one, other);
+    const int order = compare_links(one, other);
 
-    if (order == 0 && one->link_layer != other->link_layer) {
-        return one->link_layer == RBUF_LINK_INFINIBAND ? -1 : 1;
+    if (order != 0) {
+        return order;
     }
-    if (order == 0 && one->link_layer == RBUF_LINK_ETHERNET && !of_one_fabric(one, other)) {
+    if (one->address.link_layer != other->address.link_layer) {
+        return one->address.link_layer == RBUF_LINK_INFINIBAND ? -1 : 1;
+    }
+    if (one->address.link_layer == RBUF_LINK_ETHERNET) {
         return compare_in_fabric(one, other);
     }
-    if (order == 0) {
-        order = (one->subnet > other->subnet) - (one->subnet < other->subnet);
+    if (one->address.subnet != other->address.subnet) {
+        return one->address.subnet < other->address.subnet ? -1 : 1;
     }
-    return order != 0 ? order : (int) one->partition - (int) other->partition;
+    return (int) partition_of(one) - (int) partition_of(other);
+}
+
+static int compare_chosen(const void *a, const void *b)
+{
+    const struct rbuf_candidate *one = *(struct rbuf_candidate *const *) a;
+    const struct rbuf_candidate *other = *(struct rbuf_candidate *const *) b;
+
+    return one->best != other->best ? compare_fabrics(one->best, other->best)
+                                    : strverscmp(one->name, other->name);
 }
 
 /* True of a port that nobody has set up, if there are others on Ethernet, and of one that is not in
  * the partition that is wanted, if there are others. */
-static bool is_left_out(const struct rbuf_selectable *ports, size_t count, size_t port)
+static bool is_left_out(const struct rbuf_candidate *ports, size_t count,
+                        const struct rbuf_candidate *port)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (ports[port].link_local && ports[i].link_layer == RBUF_LINK_ETHERNET &&
-            !ports[i].link_local) {
+    for (const struct rbuf_candidate *other = ports; other < ports + count; other++) {
+        if (other->state != RBUF_CANDIDATE_ACTIVE) {
+            continue;
+        }
+        if (port->link_local && other->address.link_layer == RBUF_LINK_ETHERNET &&
+            !other->link_local) {
             return true;
         }
-        if (ports[port].outside && !ports[i].outside) {
+        if (port->outside && !other->outside) {
             return true;
         }
     }
     return false;
 }
 
-static bool is_best_of_its_fabric(const struct rbuf_selectable *ports, size_t count, size_t port)
+static const struct rbuf_candidate *best_of_fabric(const struct rbuf_candidate *ports, size_t count,
+                                                   const struct rbuf_candidate *port)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (of_one_fabric(&ports[i], &ports[port]) &&
-            compare_in_fabric(&ports[i], &ports[port]) < 0) {
-            return false;
-        }
-    }
-    return !is_left_out(ports, count, port);
-}
+    const struct rbuf_candidate *best = port;
 
-/* The best port of the best fabric behind that of `last` (NULL: of all); NULL: there is none. */
-static const struct rbuf_selectable *next_best(const struct rbuf_selectable *ports, size_t count,
-                                               const struct rbuf_selectable *last)
-{
-    const struct rbuf_selectable *best = NULL;
-
-    for (size_t i = 0; i < count; i++) {
-        if (is_best_of_its_fabric(ports, count, i) &&
-            (last == NULL || compare_fabrics(last, &ports[i]) < 0) &&
-            (best == NULL || compare_fabrics(&ports[i], best) < 0)) {
-            best = &ports[i];
+    for (const struct rbuf_candidate *other = ports; other < ports + count; other++) {
+        if (other->state == RBUF_CANDIDATE_ACTIVE && of_one_fabric(other, port) &&
+            compare_in_fabric(other, best) < 0) {
+            best = other;
         }
     }
     return best;
 }
 
-/* The next by name, behind `last` (NULL: of all), of the ports of the adapter that are as good as
- * `best`; NULL: there is none. */
-static const struct rbuf_selectable *next_like(const struct rbuf_selectable *ports, size_t count,
-                                               const struct rbuf_selectable *best,
-                                               const struct rbuf_selectable *last)
+size_t rbuf_select(struct rbuf_candidate *ports, size_t count, struct rbuf_candidate **chosen)
 {
-    const struct rbuf_selectable *next = NULL;
-
-    for (size_t i = 0; i < count; i++) {
-        if (ports[i].device == best->device && of_one_fabric(&ports[i], best) &&
-            compare_links(&ports[i], best) == 0 &&
-            (last == NULL || strverscmp(ports[i].name, last->name) > 0) &&
-            (next == NULL || strverscmp(ports[i].name, next->name) < 0)) {
-            next = &ports[i];
-        }
-    }
-    return next;
-}
-
-size_t rbuf_select(const struct rbuf_selectable *ports, size_t count, size_t *chosen)
-{
-    const struct rbuf_selectable *best = NULL;
     size_t written = 0;
 
-    while ((best = next_best(ports, count, best)) != NULL) {
-        const struct rbuf_selectable *port = NULL;
-
-        while ((port = next_like(ports, count, best, port)) != NULL) {
-            chosen[written++] = (size_t) (port - ports);
+    for (struct rbuf_candidate *port = ports; port < ports + count; port++) {
+        if (port->state != RBUF_CANDIDATE_ACTIVE || is_left_out(ports, count, port)) {
+            continue;
         }
+        port->best = best_of_fabric(ports, count, port);
+        if (port->device == port->best->device && compare_links(port, port->best) == 0) {
+            chosen[written++] = port;
+        }
+    }
+    if (written > 1) {
+        qsort(chosen, written, sizeof(*chosen), compare_chosen);
     }
     return written;
 }

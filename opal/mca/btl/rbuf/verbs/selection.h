@@ -29,21 +29,33 @@
 
 #include "verbs/port.h"
 
-/* A port that is active, and what is known of it without using it. */
-struct rbuf_selectable {
-    const char *name;   /* "mlx5_0:1" */
-    const void *device; /* ports of one adapter have the same */
-    uint32_t speed;     /* Mbit/s */
-    int levels;         /* how far away it is, see verbs/nearest.h */
-    bool link_local;    /* it has no other address; always false on InfiniBand */
-    bool outside;       /* it is not in the partition that is wanted */
-    uint16_t partition; /* 15 bits */
-    uint64_t subnet;    /* InfiniBand: prefix; Ethernet: rbuf_gid_subnet() */
-    enum rbuf_link_layer link_layer;
+enum rbuf_candidate_state {
+    RBUF_CANDIDATE_ACTIVE,
+    RBUF_CANDIDATE_DOWN,
+    RBUF_CANDIDATE_IWARP,
+    RBUF_CANDIDATE_UNCONNECTED,
+    RBUF_CANDIDATE_STATES
 };
 
-/* Writes the indexes of the chosen ports to `chosen`, which has room for `count`, fabric by fabric,
- * best first and by name within; returns their number. */
-size_t rbuf_select(const struct rbuf_selectable *ports, size_t count, size_t *chosen);
+/* A port of the machine. */
+struct rbuf_candidate {
+    char name[RBUF_PORT_NAME_MAX]; /* "mlx5_0:1" */
+    struct ibv_device *device;     /* ports of one adapter have the same */
+    uint8_t number;                /* of the port, from 1 */
+    enum rbuf_candidate_state state;
+    bool chosen;
+    int levels; /* how far away it is, see verbs/nearest.h */
+
+    /* ACTIVE: what is known of it without using it. */
+    struct rbuf_port_address address;
+    bool link_local; /* it has no other address; always false on InfiniBand */
+    bool outside;    /* it is not in the partition that is wanted */
+
+    const struct rbuf_candidate *best; /* of its fabric; set by rbuf_select() */
+};
+
+/* Writes the chosen ones of the active ports to `chosen`, which has room for `count`, fabric by
+ * fabric, best first and by name within; returns their number. */
+size_t rbuf_select(struct rbuf_candidate *ports, size_t count, struct rbuf_candidate **chosen);
 
 #endif
