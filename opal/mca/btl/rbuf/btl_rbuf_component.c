@@ -5,31 +5,21 @@
  * Order: listener, ports, modules, modex. Closed in the other order; Open MPI finalizes the modules
  * before it closes the component.
  */
-#include "module/module.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "btl/async.h"
-#include "btl/connections.h"
+#include "btl/btl.h"
 #include "btl/in_place.h"
 #include "btl/serving.h"
 #include "report/counters.h"
-#include "module/default.h"
 #include "registration/fork.h"
-#include "module/fragment.h"
 #include "params/help.h"
 #include "params/help_show.h"
 #include "btl/register_mem.h"
-#include "module/module_open.h"
 #include "params/params.h"
-#include "btl/prepare.h"
-#include "btl/procs.h"
-#include "btl/progress.h"
-#include "btl/put_get.h"
 #include "report/report.h"
 #include "registration/policies.h"
-#include "btl/send.h"
 #include "verbs/in_order.h"
 
 #define RETRIED 3u /* times connect_timeout, that a request is tried again */

@@ -8,19 +8,13 @@
  *
  * Open MPI hands messages to sendi, where they can but be copied, or to prepare_src and send, which
  * takes a hundred instructions more. So it does the latter while messages are gathered, and is told
- * when that begins and ends (btl/bml.h), of each endpoint with the next message for it that is
+ * when that begins and ends (btl/bml.c), of each endpoint with the next message for it that is
  * looked at; by sendi one in some is.
  */
 #include "btl/in_place.h"
 
-#include "btl/bml.h"
 #include "btl/by_ring.h"
-#include "btl/callback.h"
-#include "btl/prepare.h"
-#include "btl/send.h"
-#include "module/convertor.h"
-#include "module/eager_limit.h"
-#include "module/thresholds.h"
+#include "btl/btl.h"
 #include "registration/frequent.h"
 
 /* A message for the endpoint was looked at. The lock is held. */

@@ -18,10 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "btl/async.h"
+#include "btl/btl.h"
 #include "btl/callback.h"
 #include "core/base/trace.h"
-#include "peers/connect.h"
 #include "params/help.h"
 
 static inline const char *state_name(mca_btl_rbuf_operation_state_t state)

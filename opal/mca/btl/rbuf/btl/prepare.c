@@ -3,12 +3,9 @@
  * prepare_src: what of a message goes along, by which channel, and what of the rest may be early
  * data.
  */
-#include "btl/prepare.h"
+#include "btl/btl.h"
 
 #include "module/convertor.h"
-#include "module/eager_limit.h"
-#include "peers/endpoint.h"
-#include "peers/packed.h"
 #include "module/thresholds.h"
 #include "core/rendezvous/early.h"
 #include "opal/datatype/opal_convertor.h"

@@ -9,20 +9,12 @@
  *
  * What comes once the module is finalized goes nowhere (mca_btl_rbuf_is_finalized()).
  */
-#include "btl/osc.h"
-#include "btl/procs.h"
+#include "btl/btl.h"
 
 #include <time.h>
 
-#include "btl/async.h"
 #include "btl/serving.h"
-#include "peers/poll_cq.h"
-#include "btl/connections.h"
 #include "report/counters.h"
-#include "peers/endpoint.h"
-#include "module/module_open.h"
-#include "btl/progress.h"
-#include "btl/put_get.h"
 #include "btl/operation.h"
 
 #define DRAIN_SECONDS 10

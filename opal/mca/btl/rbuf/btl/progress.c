@@ -10,26 +10,14 @@
  * (Fragments of packed data must not overtake each other.) Between two rendezvous or answers, core
  * goes on with data. Events that this raises wait in the queue: acting on one does not nest here.
  */
-#include "btl/progress.h"
+#include "btl/btl.h"
 
 #include <stdio.h>
 
-#include "btl/async.h"
 #include "btl/callback.h"
 #include "btl/serving.h"
-#include "peers/poll_cq.h"
-#include "btl/connections.h"
-#include "peers/disconnected.h"
-#include "peers/endpoint.h"
 #include "params/help.h"
-#include "peers/latency.h"
-#include "btl/register_mem.h"
 #include "btl/operation.h"
-#include "peers/packed.h"
-#include "btl/put_get.h"
-#include "module/ring.h"
-#include "btl/send.h"
-#include "module/staging.h"
 #include "connect/descriptors.h"
 #include "opal/util/output.h"
 #include "verbs/receive.h"

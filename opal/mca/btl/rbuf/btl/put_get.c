@@ -17,13 +17,11 @@
  * its callback is delivered behind the data (btl/callback.h). A put into registered memory is
  * complete when it has arrived.
  */
-#include "btl/put_get.h"
+#include "btl/btl.h"
 
 #include <errno.h>
 
-#include "peers/connect.h"
 #include "params/help.h"
-#include "btl/register_mem.h"
 #include "btl/operation.h"
 #include "opal/runtime/opal_progress.h"
 

@@ -15,6 +15,7 @@
 
 #include <stdlib.h>
 
+#include "btl/btl.h"
 #include "btl/callback.h"
 #include "params/help.h"
 #include "module/thresholds.h"

@@ -31,13 +31,6 @@ struct mca_btl_base_registration_handle_t {
 
 typedef struct mca_btl_base_registration_handle_t mca_btl_rbuf_handle_t;
 
-mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_module_t *btl,
-                                                              mca_btl_base_endpoint_t *endpoint,
-                                                              void *base, size_t size,
-                                                              uint32_t flags);
-int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
-                                mca_btl_base_registration_handle_t *handle);
-
 /* The handle of a window of this process that holds so many bytes at `address`; NULL: there is
  * none. It stays valid as long as Open MPI keeps the window. No lock is held. */
 mca_btl_rbuf_handle_t *mca_btl_rbuf_window_at(mca_btl_rbuf_module_t *module, uint64_t address,

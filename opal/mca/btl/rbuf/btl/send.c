@@ -10,21 +10,11 @@
  * under way in this manner, sendi asks to be called again as send, and that tells when the message
  * has gone.
  */
-#include "btl/send.h"
+#include "btl/btl.h"
 
-#include "btl/async.h"
 #include "btl/by_ring.h"
-#include "btl/callback.h"
-#include "peers/connect.h"
-#include "module/convertor.h"
-#include "module/eager_limit.h"
-#include "module/fragment.h"
-#include "peers/packed.h"
 #include "registration/reuse.h"
-#include "params/params.h"
-#include "module/thresholds.h"
 #include "core/choice/choice.h"
-#include "opal/datatype/opal_convertor.h"
 
 #define HEADER_BYTES  sizeof(struct rbuf_message_header)
 #define DETACHED_MOST 256u

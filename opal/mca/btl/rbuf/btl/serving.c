@@ -12,13 +12,8 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "btl/async.h"
-#include "btl/send.h"
-#include "module/module.h"
+#include "btl/btl.h"
 #include "params/params.h"
-#include "peers/connect.h"
-#include "peers/endpoint.h"
-#include "peers/poll_cq.h"
 #include "rbuf_version.h"
 #include "verbs/receive.h"
 

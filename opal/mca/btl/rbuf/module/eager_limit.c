@@ -15,7 +15,7 @@
  * Under the module's lock; ob1 and others read the limit without it, and may do so a message too
  * late. A limit that the user has given stays.
  */
-#include "module/eager_limit.h"
+#include "module/module.h"
 
 #include "core/eager/ring_long.h"
 #include "opal/mca/base/mca_base_var.h"

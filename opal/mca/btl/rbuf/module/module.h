@@ -213,4 +213,66 @@ static inline void mca_btl_rbuf_unlock(mca_btl_rbuf_module_t *module)
     mca_btl_rbuf_lock_leave(&module->lock);
 }
 
+/* ---- what the files of this folder do with a module ---- */
+
+/* Opened in STANDBY, started when it is needed, closed (module_open.c). */
+int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index,
+                             mca_btl_rbuf_module_t **module);
+/* Lets it run, if it does not yet: makes and pins what messages need. False, after a message the
+ * first time: it cannot be. The caller holds the lock, or nobody else knows of the module. */
+bool mca_btl_rbuf_module_start(mca_btl_rbuf_module_t *module);
+/* Frees everything; the endpoints are gone. */
+void mca_btl_rbuf_module_close(mca_btl_rbuf_module_t *module);
+
+/* The protocol `default` on this machine (default.c). Once, when the ports are open: replaces
+ * `default` in the parameters. What it measures takes a millisecond or two. */
+void mca_btl_rbuf_default_choose(void);
+/* "default: a core copies 11.2 GB/s, the ports carry 1.2 GB/s"; empty if another protocol was asked
+ * for. */
+const char *mca_btl_rbuf_default_why(void);
+
+/* Mailboxes of endpoints (mailbox.c). The lock is held. _reserve pins the first ones. False, after
+ * a message: there is no memory. */
+bool mca_btl_rbuf_mailboxes_reserve(mca_btl_rbuf_module_t *module);
+/* A zeroed mailbox of the module; NULL, after a message, if there is no memory. */
+struct rbuf_mailbox *mca_btl_rbuf_mailbox_take(mca_btl_rbuf_module_t *module);
+/* Takes it back. No queue pair is left by which a peer could write it. */
+void mca_btl_rbuf_mailbox_give(mca_btl_rbuf_module_t *module, struct rbuf_mailbox *mailbox);
+/* The key under which peers write it. */
+uint32_t mca_btl_rbuf_mailbox_rkey(const mca_btl_rbuf_module_t *module,
+                                   const struct rbuf_mailbox *mailbox);
+void mca_btl_rbuf_mailboxes_close(mca_btl_rbuf_module_t *module);
+
+/* Memory for eager rings (ring.c). */
+struct rbuf_ring_options mca_btl_rbuf_ring_options(const struct rbuf_port *port);
+void mca_btl_rbuf_ring_wanted(mca_btl_rbuf_module_t *module); /* no lock is held */
+void mca_btl_rbuf_rings_close(mca_btl_rbuf_module_t *module);
+
+/* Staging, which grows when core asks for more (staging.c). Most of a module in one direction,
+ * bytes: the process's, dealt out to its modules. A block at least, but where it was given. */
+size_t mca_btl_rbuf_staging_half(const mca_btl_rbuf_module_t *module);
+int mca_btl_rbuf_staging_open(mca_btl_rbuf_module_t *module,
+                              const struct rbuf_core_options *options, size_t half);
+struct rbuf_region mca_btl_rbuf_staging_region(const struct rbuf_range *range);
+void mca_btl_rbuf_staging_wanted(mca_btl_rbuf_module_t *module,
+                                 struct rbuf_arena *arena); /* no lock is held */
+
+/* The eager limit, which ob1 reads for each message: what raises and what lowers it
+ * (eager_limit.c). */
+void mca_btl_rbuf_eager_open(mca_btl_rbuf_module_t *module);
+/* A message longer than control_size goes by a ring; the lock is held. */
+void mca_btl_rbuf_eager_by_ring(mca_btl_rbuf_module_t *module);
+/* Likewise beside it, over send/receive, to the peer, for which `waiting` messages wait; no lock is
+ * held. */
+void mca_btl_rbuf_eager_beside(mca_btl_rbuf_module_t *module, const struct rbuf_peer *peer,
+                               uint32_t waiting, size_t bytes);
+/* A message of `bytes` goes by a rendezvous; no lock is held. */
+void mca_btl_rbuf_eager_rendezvous(mca_btl_rbuf_module_t *module, size_t bytes);
+/* The longest round trip to a peer that is near, ns; 0: it does not matter how far peers are. */
+uint64_t mca_btl_rbuf_eager_near_ns(const mca_btl_rbuf_module_t *module);
+/* Whether all peers that were timed are far; the lock is held. */
+void mca_btl_rbuf_eager_all_far(mca_btl_rbuf_module_t *module, bool far);
+/* Bytes of the longest eager message that there may be. */
+size_t mca_btl_rbuf_eager_most(const mca_btl_base_module_t *btl);
+
 #endif

@@ -3,22 +3,13 @@
  * A port as a BTL module: what it owns, from opening to closing. Open MPI has to be given all
  * modules before it is known which are needed, so what costs memory is made when a module starts.
  */
-#include "module/module_open.h"
 
 #include <stdlib.h>
 #include <sys/random.h>
 
 #include "registration/auto.h"
-#include "module/eager_limit.h"
-#include "module/fragment.h"
 #include "params/help.h"
-#include "module/mailbox.h"
-#include "params/params.h"
-#include "params/protocol.h"
-#include "registration/registrar.h"
-#include "module/ring.h"
 #include "params/schedule.h"
-#include "module/staging.h"
 #include "module/thresholds.h"
 #include "verbs/queue_pair.h"
 #include "verbs/receive.h"

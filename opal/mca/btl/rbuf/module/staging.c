@@ -8,7 +8,7 @@
  * life of a process, since each time there is twice as much; a thread for it would take a core from
  * the ranks that share them.
  */
-#include "module/staging.h"
+#include "module/module.h"
 
 #include <unistd.h>
 

@@ -21,7 +21,7 @@ enum mca_btl_rbuf_protocol {
     MCA_BTL_RBUF_RCACHE,
     MCA_BTL_RBUF_AUTO,
     MCA_BTL_RBUF_HELPER,
-    MCA_BTL_RBUF_DEFAULT /* until module/default.h has chosen */
+    MCA_BTL_RBUF_DEFAULT /* until module/default.c has chosen */
 };
 
 enum mca_btl_rbuf_switch { MCA_BTL_RBUF_OFF, MCA_BTL_RBUF_ON };

@@ -12,14 +12,10 @@
  *
  * The caller holds the module's lock.
  */
-#include "peers/connect.h"
+#include "peers/endpoint.h"
 
-#include "peers/disconnected.h"
 #include "params/help.h"
-#include "peers/latency.h"
-#include "module/mailbox.h"
 #include "params/params.h"
-#include "core/core.h"
 #include "verbs/queue_pair.h"
 
 static void connection_failed(mca_btl_base_endpoint_t *endpoint, const char *reason)

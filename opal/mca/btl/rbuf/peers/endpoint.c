@@ -19,10 +19,6 @@
 #include <stdlib.h>
 
 #include "params/help.h"
-#include "peers/latency.h"
-#include "module/mailbox.h"
-#include "module/module_open.h"
-#include "peers/packed.h"
 #include "opal/util/output.h"
 
 /* ---- finding and making endpoints ---- */

@@ -23,7 +23,7 @@
  *
  * Threads: the module's lock guards all of it.
  */
-#include "peers/packed.h"
+#include "peers/endpoint.h"
 
 #include <stdlib.h>
 

@@ -5,11 +5,10 @@
  *
  * The caller holds the module's lock.
  */
-#include "peers/poll_cq.h"
+#include "peers/endpoint.h"
 
 #include <errno.h>
 
-#include "peers/endpoint.h"
 #include "params/help.h"
 #include "verbs/completion.h"
 #include "verbs/device.h"

@@ -12,11 +12,7 @@
 
 #include <inttypes.h>
 
-#include "module/default.h"
-#include "params/params.h"
-#include "params/protocol.h"
 #include "params/schedule.h"
-#include "module/staging.h"
 #include "module/thresholds.h"
 #include "core/rendezvous/early.h"
 #include "core/eager/ring_long.h"

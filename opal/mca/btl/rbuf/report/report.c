@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "report/counters.h"
-#include "module/default.h"
+#include "module/module.h"
 #include "report/job_texts.h"
 #include "params/left_out.h"
 #include "params/params.h"
