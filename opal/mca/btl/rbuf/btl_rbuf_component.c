@@ -313,8 +313,7 @@ static void say_what_is_used(void)
             port->bandwidth_mbps, port->mtu_bytes, port->gid_index, gid_text(port, gid),
             port->address.pkey,
             (port->address.pkey & RBUF_PKEY_FULL) != 0 ? "full member" : "limited member",
-            subblock_text(port->subblock), port->in_order_why,
-            mca_btl_rbuf_protocol_name((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol),
+            subblock_text(port->subblock), port->in_order_why, mca_btl_rbuf_protocol_name(),
             mca_btl_rbuf_default_why()[0] != '\0' ? ", " : "", mca_btl_rbuf_default_why());
     }
 }

@@ -124,8 +124,7 @@ rbuf_glue_sources = \
 	%reldir%/params/params.h \
 	%reldir%/params/protocol.c \
 	%reldir%/params/protocol.h \
-	%reldir%/params/schedule.c \
-	%reldir%/params/schedule.h \
+	%reldir%/params/rows.h \
 	%reldir%/params/table.h \
 	%reldir%/params/values.c \
 	%reldir%/params/values.h \

@@ -9,7 +9,6 @@
 
 #include "registration/auto.h"
 #include "params/help.h"
-#include "params/schedule.h"
 #include "module/thresholds.h"
 #include "verbs/queue_pair.h"
 #include "verbs/receive.h"
@@ -24,22 +23,15 @@ static void choose_protocol(const struct rbuf_port *port, size_t half,
                             struct rbuf_core_options *options)
 {
     const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+    const enum mca_btl_rbuf_cut cut = mca_btl_rbuf_protocol()->cut;
     struct rbuf_schedule *schedule = &options->schedule;
     uint64_t room = half / params->block_size;
 
     *schedule = mca_btl_rbuf_schedule();
-    switch (mca_btl_rbuf_protocol()->cut) {
-    case MCA_BTL_RBUF_CUT_GROWING:
-        options->arrival = RBUF_ARRIVAL_BLOCK;
-        break;
-    case MCA_BTL_RBUF_CUT_EQUAL:
-        options->arrival = RBUF_ARRIVAL_CHUNK;
-        options->pipeline_gap = params->pipeline_gap;
-        break;
-    case MCA_BTL_RBUF_CUT_WHOLE: /* as far as two messages fit into the staging */
-        options->arrival = RBUF_ARRIVAL_CHUNK;
+    options->arrival = cut == MCA_BTL_RBUF_CUT_GROWING ? RBUF_ARRIVAL_BLOCK : RBUF_ARRIVAL_CHUNK;
+    options->pipeline_gap = cut == MCA_BTL_RBUF_CUT_EQUAL ? params->pipeline_gap : 0;
+    if (cut == MCA_BTL_RBUF_CUT_WHOLE) { /* as far as two messages fit into the staging */
         room = room > 1 ? room / 2 : 1;
-        break;
     }
     rbuf_schedule_shrink(schedule, room, options->max_message);
     if (port->subblock == RBUF_SUBBLOCK_CHECKED) {

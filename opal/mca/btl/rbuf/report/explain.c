@@ -12,7 +12,6 @@
 
 #include <inttypes.h>
 
-#include "params/schedule.h"
 #include "module/thresholds.h"
 #include "core/rendezvous/early.h"
 #include "core/eager/ring_long.h"
@@ -340,8 +339,7 @@ static void show_staged(const mca_btl_rbuf_module_t *module, size_t first, FILE 
 
 static void show_rendezvous(const mca_btl_rbuf_module_t *module, size_t first, FILE *stream)
 {
-    const char *protocol =
-        mca_btl_rbuf_protocol_name((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol);
+    const char *protocol = mca_btl_rbuf_protocol_name();
 
     fprintf(stream, "rbuf-show: %10zu and more     rendezvous, ", first);
     if (mca_btl_rbuf_registers()) {

@@ -18,11 +18,6 @@
 #include "common/cpuset.h"
 #include "rbuf_version.h"
 
-static const char *protocol_name(void)
-{
-    return mca_btl_rbuf_protocol_name((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol);
-}
-
 /* "mlx5_0:1,mlx5_1:1": the ports that were started. */
 static void print_ports(FILE *stream)
 {
@@ -86,7 +81,7 @@ static void print_line(FILE *stream, const struct form *form)
 {
     fprintf(stream,
             "rbuf-report: rank=%" PRIu32 " host=%s version=" RBUF_VERSION " protocol=%s ports=",
-            OPAL_PROC_MY_NAME.vpid, opal_process_info.nodename, protocol_name());
+            OPAL_PROC_MY_NAME.vpid, opal_process_info.nodename, mca_btl_rbuf_protocol_name());
     print_ports(stream);
     print_counters(stream, form);
     fputs(" processors=", stream);
@@ -100,7 +95,7 @@ static void print_json(FILE *stream)
     fprintf(stream,
             "{\"report\":\"rbuf\",\"rank\":%" PRIu32 ",\"host\":\"%s\",\"version\":\"" RBUF_VERSION
             "\",\"protocol\":\"%s\",\"ports\":\"",
-            OPAL_PROC_MY_NAME.vpid, opal_process_info.nodename, protocol_name());
+            OPAL_PROC_MY_NAME.vpid, opal_process_info.nodename, mca_btl_rbuf_protocol_name());
     print_ports(stream);
     fputs("\",\"processors\":\"", stream);
     print_processors(stream);
