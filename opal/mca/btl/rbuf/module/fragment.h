@@ -59,16 +59,11 @@ typedef struct mca_btl_rbuf_frag {
 
 OBJ_CLASS_DECLARATION(mca_btl_rbuf_frag_t);
 
-SLIST_HEAD(mca_btl_rbuf_frag_list, mca_btl_rbuf_frag);
-
 struct mca_btl_rbuf_slab {
     SLIST_ENTRY(mca_btl_rbuf_slab) link;
     struct rbuf_memory memory;
-    mca_btl_rbuf_frag_t *frags;
-    unsigned count;
+    mca_btl_rbuf_frag_t frags[]; /* per_slab of its pool */
 };
-
-SLIST_HEAD(mca_btl_rbuf_slab_list, mca_btl_rbuf_slab);
 
 /* Fragments of one payload size; grows by slabs up to a limit. */
 struct mca_btl_rbuf_pool {
@@ -78,8 +73,8 @@ struct mca_btl_rbuf_pool {
     unsigned limit; /* fragments; 0: none */
     unsigned count;
     bool unpinned; /* what is sent from it travels inside the request */
-    struct mca_btl_rbuf_frag_list free;
-    struct mca_btl_rbuf_slab_list slabs;
+    SLIST_HEAD(, mca_btl_rbuf_frag) free;
+    SLIST_HEAD(, mca_btl_rbuf_slab) slabs;
 };
 
 #define MCA_BTL_RBUF_SMALL_PAYLOAD 512u /* of the first pool, bytes */
