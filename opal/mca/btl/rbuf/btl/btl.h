@@ -64,16 +64,7 @@ static inline bool mca_btl_rbuf_is_draining(const mca_btl_rbuf_module_t *module)
 /* Core's events: a message's buffer is free (send.c). */
 void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int status);
 
-/* A staged put is through, or failed (put_get.c). */
-void mca_btl_rbuf_put_ended(mca_btl_rbuf_module_t *module, struct rbuf_put *put, int status);
-
-/* A copied get's data is at its place, or it failed. */
-void mca_btl_rbuf_get_ended(mca_btl_rbuf_module_t *module, struct rbuf_get *get, int status);
-
-/* One in place is complete, or failed. */
-void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma, int status);
-
-/* The receiver had no staging and registered its buffer instead. */
+/* The receiver had no staging and registered its buffer instead (put_get.c). */
 void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put);
 
 /* ---- connections: what the listener has found out becomes a change of an endpoint ---- */

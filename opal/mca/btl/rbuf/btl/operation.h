@@ -113,11 +113,10 @@ bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
 void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
                                     const mca_btl_rbuf_operation_t *operation);
 
-/* It waits for core: the caller starts its put. The lock is held. */
-void mca_btl_rbuf_operation_stage(mca_btl_rbuf_operation_t *operation);
-
-/* It is to go in place after all, as its `rma` says. The lock is held. */
-void mca_btl_rbuf_operation_restart(mca_btl_rbuf_operation_t *operation);
+/* From here on it waits for what the state says: for a put that the caller starts (STAGED), or for
+ * its way in place after all, as its `rma` says (STARTING). The lock is held. */
+void mca_btl_rbuf_operation_become(mca_btl_rbuf_operation_t *operation,
+                                   mca_btl_rbuf_operation_state_t state);
 
 /* Moves it on until it waits for core, or for another operation, or is FREE. The lock is held; it
  * is let go meanwhile where memory is registered, and for the callback. */

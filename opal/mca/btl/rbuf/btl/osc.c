@@ -16,22 +16,18 @@
  */
 #include "btl/btl.h"
 
-#include <stdbool.h>
-#include <string.h>
-
+#include "common/names.h"
 #include "opal/mca/base/mca_base_var.h"
-
 #include "params/help.h"
 #include "params/protocol.h"
 
-/* True if the name is an element of the comma list. */
+/* True if the name is an element of the list. */
 static bool has_name(const char *list, const char *name)
 {
-    const size_t length = strlen(name);
+    struct rbuf_name element;
 
-    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) {
+    while (rbuf_names_next(&list, &element)) {
+        if (rbuf_name_is(&element, name)) {
             return true;
         }
     }
@@ -85,23 +81,20 @@ static const char *osc_list(void)
                : NULL;
 }
 
-static bool is_series_4(void)
-{
-    return OPAL_MAJOR_VERSION < 5;
-}
-
 void mca_btl_rbuf_osc_warn(void)
 {
     static bool looked = false;
     const char *list = osc_list();
 
-    if (!looked && is_series_4() &&
-        mca_btl_rbuf_protocol()->travel != MCA_BTL_RBUF_TRAVEL_IN_PLACE && is_left(list)) {
+    if (looked || OPAL_MAJOR_VERSION >= 5) {
+        return;
+    }
+    looked = true;
+    if (mca_btl_rbuf_protocol()->travel != MCA_BTL_RBUF_TRAVEL_IN_PLACE && is_left(list)) {
         mca_btl_rbuf_help("osc pt2pt", opal_process_info.nodename, list, NULL);
     }
-    if (!looked && is_series_4() && !has_atomics() && is_rdma_alone(list)) {
+    if (!has_atomics() && is_rdma_alone(list)) {
         mca_btl_rbuf_help("osc rdma", opal_process_info.nodename,
                           mca_btl_rbuf_process.ports[0]->name, list, NULL);
     }
-    looked = true;
 }

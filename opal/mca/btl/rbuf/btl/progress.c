@@ -157,16 +157,13 @@ static void act(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
         mca_btl_rbuf_sent(module, event->am, event->status);
         break;
     case RBUF_EVENT_PUT:
-        mca_btl_rbuf_put_ended(module, event->put, event->status);
-        break;
     case RBUF_EVENT_GET:
-        mca_btl_rbuf_get_ended(module, event->get, event->status);
+    case RBUF_EVENT_RMA: /* all three are the first of an operation */
+        mca_btl_rbuf_operation_ended(module, (mca_btl_rbuf_operation_t *) (void *) event->put,
+                                     event->status);
         break;
     case RBUF_EVENT_DIRECT:
         mca_btl_rbuf_put_direct(module, event->put);
-        break;
-    case RBUF_EVENT_RMA:
-        mca_btl_rbuf_rma_ended(module, event->rma, event->status);
         break;
     case RBUF_EVENT_REGISTER:
         mca_btl_rbuf_grant_expired(module, event->grant);
