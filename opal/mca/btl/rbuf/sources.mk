@@ -71,11 +71,9 @@ rbuf_glue_sources = \
 	%reldir%/report/counters.h \
 	%reldir%/report/explain.c \
 	%reldir%/report/job_texts.c \
-	%reldir%/report/job_texts.h \
 	%reldir%/report/report.c \
 	%reldir%/report/report.h \
 	%reldir%/report/summary.c \
-	%reldir%/report/summary.h \
 	%reldir%/peers/connect.c \
 	%reldir%/peers/disconnected.c \
 	%reldir%/peers/endpoint.c \

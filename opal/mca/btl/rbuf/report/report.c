@@ -11,10 +11,8 @@
 
 #include "report/counters.h"
 #include "module/module.h"
-#include "report/job_texts.h"
 #include "params/left_out.h"
 #include "params/params.h"
-#include "report/summary.h"
 #include "common/cpuset.h"
 #include "rbuf_version.h"
 
@@ -104,11 +102,6 @@ static void print_json(FILE *stream)
     fputs("}\n", stream);
 }
 
-static void take(void *summary, const char *line)
-{
-    mca_btl_rbuf_summary_add(summary, line);
-}
-
 /* Superpipeline is what all expect. */
 static void print_default(FILE *stream)
 {
@@ -133,7 +126,7 @@ static void print_job(FILE *stream)
     }
     print_line(memory, &brief_form);
     fclose(memory);
-    switch (mca_btl_rbuf_job_texts(line, &processes, take, summary)) {
+    switch (mca_btl_rbuf_job_texts(line, &processes, summary)) {
     case MCA_BTL_RBUF_TEXTS_ARE_HERE:
         mca_btl_rbuf_summary_print(summary, processes, stream);
         print_default(stream);
