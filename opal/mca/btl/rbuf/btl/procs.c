@@ -171,7 +171,6 @@ int mca_btl_rbuf_finalize(mca_btl_base_module_t *btl)
         rbuf_core_close(&module->core);
     }
     mca_btl_rbuf_operations_close(module);
-    mca_btl_rbuf_handles_close(module);
     mca_btl_rbuf_module_close(module);
     return OPAL_SUCCESS;
 }

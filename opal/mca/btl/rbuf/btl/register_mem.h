@@ -40,7 +40,4 @@ mca_btl_rbuf_handle_t *mca_btl_rbuf_window_at(mca_btl_rbuf_module_t *module, uin
  * No lock is held. */
 void mca_btl_rbuf_grant_expired(mca_btl_rbuf_module_t *module, struct rbuf_grant *grant);
 
-/* Frees the handles; Open MPI has none. */
-void mca_btl_rbuf_handles_close(mca_btl_rbuf_module_t *module);
-
 #endif
