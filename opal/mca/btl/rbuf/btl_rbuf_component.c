@@ -65,6 +65,25 @@ static const mca_btl_base_module_t template = {
     .btl_register_mem = mca_btl_rbuf_register_mem,
     .btl_deregister_mem = mca_btl_rbuf_deregister_mem,
     .btl_register_error = register_error,
+    .btl_exclusivity = MCA_BTL_RBUF_EXCLUSIVITY,
+    /* Up to here one copy on each side, the sender's hidden by chunks (ring_c0), is about level
+     * with a rendezvous where nothing else goes on, and faster where both send at once, in streams,
+     * and if the receive comes late: contrib/speed.sh eager. */
+    .btl_eager_limit = 48 * 1024,
+    /* Nothing: payload in the rendezvous was measured, and is no faster at any size. What is behind
+     * the rendezvous hides its way. */
+    .btl_rndv_eager_limit = MCA_BTL_RBUF_RENDEZVOUS_LOOK,
+    .btl_max_send_size = 64 * 1024,
+    .btl_rdma_pipeline_frag_size = SIZE_MAX, /* one put a message */
+    .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_PUT | MCA_BTL_FLAGS_GET |
+                 MCA_BTL_FLAGS_ATOMIC_FOPS | RBUF_FLAG_REMOTE_COMPLETION,
+    .btl_atomic_flags = MCA_BTL_ATOMIC_SUPPORTS_ADD | MCA_BTL_ATOMIC_SUPPORTS_CSWAP,
+    .btl_put_limit = SIZE_MAX,
+    .btl_get_limit = SIZE_MAX,
+    .btl_latency = 2,
+    /* 0 is what is not here: the bandwidth, which is the port's; what of a message is sent before
+     * the rest is put; and what is too short to be put. */
+    .btl_registration_handle_size = sizeof(struct rbuf_offer),
 };
 
 /* Open MPI raises min_rdma_pipeline_size to eager_limit, but the longest message that goes eagerly
@@ -92,27 +111,6 @@ static int register_params(void)
         return OPAL_ERR_NOT_AVAILABLE;
     }
     *btl = template;
-    btl->btl_exclusivity = MCA_BTL_RBUF_EXCLUSIVITY;
-    /* Up to here one copy on each side, the sender's hidden by chunks (ring_c0), is about level
-     * with a rendezvous where nothing else goes on, and faster where both send at once, in streams,
-     * and if the receive comes late: contrib/speed.sh eager. */
-    btl->btl_eager_limit = 48 * 1024;
-    /* Nothing: payload in the rendezvous was measured, and is no faster at any size. What is behind
-     * the rendezvous hides its way. */
-    btl->btl_rndv_eager_limit = MCA_BTL_RBUF_RENDEZVOUS_LOOK;
-    btl->btl_max_send_size = 64 * 1024;
-    btl->btl_rdma_pipeline_send_length = 0;
-    btl->btl_rdma_pipeline_frag_size = SIZE_MAX; /* one put a message */
-    btl->btl_min_rdma_pipeline_size = 0;
-    btl->btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_PUT | MCA_BTL_FLAGS_GET |
-                     MCA_BTL_FLAGS_ATOMIC_FOPS | RBUF_FLAG_REMOTE_COMPLETION;
-    btl->btl_atomic_flags = MCA_BTL_ATOMIC_SUPPORTS_ADD | MCA_BTL_ATOMIC_SUPPORTS_CSWAP;
-    btl->btl_get_alignment = 0;
-    btl->btl_put_limit = SIZE_MAX;
-    btl->btl_get_limit = SIZE_MAX;
-    btl->btl_latency = 2;
-    btl->btl_bandwidth = 0; /* the port's */
-    btl->btl_registration_handle_size = sizeof(struct rbuf_offer);
     status = mca_btl_rbuf_params_register(component);
     if (status == OPAL_SUCCESS) {
         status = mca_btl_rbuf_counters_register(component);
@@ -364,8 +362,9 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_
         goto close_ports;
     }
     for (; opened < process->module_count; opened++) {
-        if (mca_btl_rbuf_module_open(process->ports[opened], (uint32_t) opened,
-                                     &process->modules[opened]) != OPAL_SUCCESS) {
+        process->modules[opened] =
+            mca_btl_rbuf_module_open(process->ports[opened], (uint32_t) opened);
+        if (process->modules[opened] == NULL) {
             goto finalize_modules;
         }
         enter_reuse(process->modules[opened]);

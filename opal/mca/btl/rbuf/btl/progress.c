@@ -20,7 +20,6 @@
 #include "btl/operation.h"
 #include "connect/descriptors.h"
 #include "opal/util/output.h"
-#include "verbs/receive.h"
 
 #define EVENTS  64            /* acted on in one pass: as many as a ring has slots */
 #define LOOK_NS 1000000000ull /* between looks at the adapter's events */
@@ -180,19 +179,6 @@ static void act(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
     }
 }
 
-/* Gives back what a delivered message occupied; true if that was a receive buffer. The caller holds
- * the lock. */
-static bool release(const struct rbuf_event *delivered)
-{
-    struct rbuf_buffer *buffer = delivered->delivery.buffer;
-
-    rbuf_core_release(delivered->peer, &delivered->delivery); /* which looks into it */
-    if (buffer != NULL) {
-        rbuf_receive_recycle(buffer);
-    }
-    return buffer != NULL;
-}
-
 /* Acts on events, unless another thread does; returns their number. The caller holds the lock,
  * which is let go meanwhile. */
 static int drain(mca_btl_rbuf_module_t *module)
@@ -216,7 +202,7 @@ static int drain(mca_btl_rbuf_module_t *module)
         act(module, &event);
         mca_btl_rbuf_lock(module);
         if (event.kind == RBUF_EVENT_DELIVER) {
-            collected = release(&event) || collected;
+            collected = mca_btl_rbuf_release(&event) || collected;
         }
         count++;
     }

@@ -15,7 +15,6 @@
 #include "btl/btl.h"
 #include "params/params.h"
 #include "rbuf_version.h"
-#include "verbs/receive.h"
 
 #define MESSAGES 64 /* for the handler in one call of progress */
 #define ROUNDS   64 /* of progress in one visit, while there is something to do */
@@ -46,11 +45,7 @@ static bool is_calling(const mca_btl_rbuf_module_t *module)
 /* Gives back what a message occupied. */
 static void release(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
 {
-    struct rbuf_buffer *buffer = event->delivery.buffer;
-
-    rbuf_core_release(event->peer, &event->delivery);
-    if (buffer != NULL) {
-        rbuf_receive_recycle(buffer);
+    if (mca_btl_rbuf_release(event)) {
         mca_btl_rbuf_post_receives(module);
     }
 }

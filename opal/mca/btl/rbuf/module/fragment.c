@@ -109,7 +109,7 @@ static bool pool_grow(mca_btl_rbuf_module_t *module, struct mca_btl_rbuf_pool *p
 
 /* Each pool has something from the start: when later no more memory can be pinned, user memory has
  * taken it all, what is here still goes round. */
-int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module)
+bool mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module)
 {
     const size_t inlined = module->port->max_inline;
     const bool unpinned = inlined >= HEADER_BYTES + FIN_PAYLOAD;
@@ -132,10 +132,10 @@ int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module)
         module->pools[i].module = module;
         if (!pool_grow(module, &module->pools[i], &problem)) {
             mca_btl_rbuf_help_problem(&problem);
-            return OPAL_ERR_OUT_OF_RESOURCE;
+            return false;
         }
     }
-    return OPAL_SUCCESS;
+    return true;
 }
 
 static struct mca_btl_rbuf_pool *pool_for(mca_btl_rbuf_module_t *module, size_t payload)

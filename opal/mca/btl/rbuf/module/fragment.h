@@ -93,7 +93,7 @@ static inline mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_of(struct rbuf_am *am)
     return (mca_btl_rbuf_frag_t *) (void *) ((char *) am - offsetof(mca_btl_rbuf_frag_t, am));
 }
 
-int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module);
+bool mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module); /* false, after a message */
 void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module);
 mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_t payload);
 /* Registered in any case; the caller holds the lock, likewise to give one back. */

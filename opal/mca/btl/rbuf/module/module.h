@@ -134,7 +134,6 @@ struct mca_btl_rbuf_module_t {
     struct mca_btl_rbuf_latency latency;
     SLIST_HEAD(, mca_btl_rbuf_mailbox_slab) mailbox_slabs;
     struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS];
-    SLIST_HEAD(, mca_btl_base_registration_handle_t) handles; /* free ones */
     SLIST_HEAD(, mca_btl_base_registration_handle_t) windows; /* for atomics of all processes */
     SLIST_HEAD(, mca_btl_rbuf_operation) operations;          /* free ones */
     SLIST_HEAD(, mca_btl_rbuf_operation) pending;             /* wait for a registration */
@@ -215,9 +214,9 @@ static inline void mca_btl_rbuf_unlock(mca_btl_rbuf_module_t *module)
 
 /* ---- what the files of this folder do with a module ---- */
 
-/* Opened in STANDBY, started when it is needed, closed (module_open.c). */
-int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index,
-                             mca_btl_rbuf_module_t **module);
+/* Opened in STANDBY, started when it is needed, closed (module_open.c). NULL, after a message: it
+ * cannot be opened. */
+mca_btl_rbuf_module_t *mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index);
 /* Lets it run, if it does not yet: makes and pins what messages need. False, after a message the
  * first time: it cannot be. The caller holds the lock, or nobody else knows of the module. */
 bool mca_btl_rbuf_module_start(mca_btl_rbuf_module_t *module);
@@ -251,8 +250,9 @@ void mca_btl_rbuf_rings_close(mca_btl_rbuf_module_t *module);
 /* Staging, which grows when core asks for more (staging.c). Most of a module in one direction,
  * bytes: the process's, dealt out to its modules. A block at least, but where it was given. */
 size_t mca_btl_rbuf_staging_half(const mca_btl_rbuf_module_t *module);
-int mca_btl_rbuf_staging_open(mca_btl_rbuf_module_t *module,
-                              const struct rbuf_core_options *options, size_t half);
+/* False, after a message: there is no memory. */
+bool mca_btl_rbuf_staging_open(mca_btl_rbuf_module_t *module,
+                               const struct rbuf_core_options *options, size_t half);
 struct rbuf_region mca_btl_rbuf_staging_region(const struct rbuf_range *range);
 void mca_btl_rbuf_staging_wanted(mca_btl_rbuf_module_t *module,
                                  struct rbuf_arena *arena); /* no lock is held */

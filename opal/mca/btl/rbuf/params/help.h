@@ -10,8 +10,8 @@
 
 struct rbuf_problem;
 
-/* Prints a topic; Open MPI merges equal messages of several ranks. The arguments are the topic's.
- */
+/* Prints a topic, a static text; Open MPI merges equal messages of several ranks. The arguments are
+ * the topic's, and NULL behind them. */
 void mca_btl_rbuf_help(const char *topic, ...);
 
 /* Prints what the verbs layer found. */

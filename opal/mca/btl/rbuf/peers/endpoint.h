@@ -181,6 +181,9 @@ void mca_btl_rbuf_sweep_receives(mca_btl_rbuf_module_t *module);
 /* Reads what the adapter says of itself. */
 void mca_btl_rbuf_look_at_port(mca_btl_rbuf_module_t *module);
 
+/* Gives back what a delivered message occupied; true if that was a receive buffer. */
+bool mca_btl_rbuf_release(const struct rbuf_event *delivered);
+
 /* Posts the receive buffers that are free. */
 void mca_btl_rbuf_post_receives(mca_btl_rbuf_module_t *module);
 

@@ -94,6 +94,17 @@ void mca_btl_rbuf_look_at_port(mca_btl_rbuf_module_t *module)
     }
 }
 
+bool mca_btl_rbuf_release(const struct rbuf_event *delivered)
+{
+    struct rbuf_buffer *buffer = delivered->delivery.buffer;
+
+    rbuf_core_release(delivered->peer, &delivered->delivery); /* which looks into it */
+    if (buffer != NULL) {
+        rbuf_receive_recycle(buffer);
+    }
+    return buffer != NULL;
+}
+
 /* Posts the receive buffers that are free. An adapter that takes none of them any more is lost, or
  * its peers would try for ever; of a queue pair's own, that peer. */
 void mca_btl_rbuf_post_receives(mca_btl_rbuf_module_t *module)
