@@ -305,28 +305,26 @@ void mca_btl_rbuf_endpoint_fail(mca_btl_base_endpoint_t *endpoint, const char *c
 
 static const char *status_text(int status)
 {
-    switch (status) {
-    case -ETIMEDOUT:
-        return "its adapter does not answer (retries exhausted)";
-    case -EHOSTUNREACH:
-        return "it posts no receive buffers (receiver-not-ready retries exhausted)";
-    case -EREMOTEIO:
-        return "its adapter refused a request";
-    case -ECONNRESET:
-        return "the connection was reset";
-    case -EBADMSG:
-        return "its data were damaged on their way (a checksum stayed wrong)";
-    case -EPROTO:
-        return "it does not keep to the protocol";
-    case -ENODEV:
-        return "the adapter of this process has failed";
-    case -ENETDOWN:
-        return "the port of this process is down";
-    case -EIO:
-        return "the adapter of this process could not carry out a request";
-    default:
-        return strerror(-status);
+    static const struct {
+        int status;
+        const char *text;
+    } known[] = {
+        {-ETIMEDOUT, "its adapter does not answer (retries exhausted)"},
+        {-EHOSTUNREACH, "it posts no receive buffers (receiver-not-ready retries exhausted)"},
+        {-EREMOTEIO, "its adapter refused a request"},
+        {-ECONNRESET, "the connection was reset"},
+        {-EBADMSG, "its data were damaged on their way (a checksum stayed wrong)"},
+        {-EPROTO, "it does not keep to the protocol"},
+        {-ENODEV, "the adapter of this process has failed"},
+        {-ENETDOWN, "the port of this process is down"},
+        {-EIO, "the adapter of this process could not carry out a request"}};
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (known[i].status == status) {
+            return known[i].text;
+        }
     }
+    return strerror(-status);
 }
 
 /* The adapter of an Ethernet peer is silent, which may have a cause in its address. Between
