@@ -41,31 +41,20 @@ static bool read_choice(const struct parameter *parameter, const char *text, uin
 
 static bool read_value(const struct parameter *parameter, const char *text, uint64_t *value)
 {
-    bool read = false;
+    static bool (*const readers[])(const char *, uint64_t *) = {[SIZE] = mca_btl_rbuf_read_size,
+                                                                [COUNT] = mca_btl_rbuf_read_count,
+                                                                [TIME] = mca_btl_rbuf_read_time,
+                                                                [RATIO] = mca_btl_rbuf_read_ratio};
 
     if (parameter->nothing != NULL && strcmp(text, parameter->nothing) == 0) {
         *value = parameter->nothing_value;
         return true;
     }
-    switch (parameter->kind) {
-    case SIZE:
-        read = mca_btl_rbuf_read_size(text, value);
-        break;
-    case COUNT:
-        read = mca_btl_rbuf_read_count(text, value);
-        break;
-    case TIME:
-        read = mca_btl_rbuf_read_time(text, value);
-        break;
-    case RATIO:
-        read = mca_btl_rbuf_read_ratio(text, value);
-        break;
-    case CHOICE:
+    if (parameter->kind == CHOICE) {
         return read_choice(parameter, text, value);
-    case TEXT:
-        return true;
     }
-    return read && *value >= parameter->min && *value <= parameter->max;
+    return parameter->kind == TEXT || (readers[parameter->kind](text, value) &&
+                                       *value >= parameter->min && *value <= parameter->max);
 }
 
 /* Says what is wrong with the value of `name` as it was given. */

@@ -6,8 +6,6 @@
 #ifndef BTL_RBUF_HELP_H
 #define BTL_RBUF_HELP_H
 
-#include <stdbool.h>
-
 struct rbuf_problem;
 
 /* Prints a topic, a static text; Open MPI merges equal messages of several ranks. The arguments are
