@@ -194,7 +194,7 @@ __attribute__((noinline)) bool mca_btl_rbuf_send_by_slots(struct mca_btl_rbuf_ou
     sent = packed && rbuf_am_end_long(endpoint->peer, message.tag, bytes,
                                       mca_btl_rbuf_callback_after(endpoint));
     if (sent && bytes > module->room[RBUF_CONTROL]) {
-        mca_btl_rbuf_eager_by_ring(module);
+        rbuf_eager_by_ring(&module->eager);
     }
     mca_btl_rbuf_unlock(module);
     if (packed && !sent) {

@@ -81,11 +81,6 @@ void mca_btl_rbuf_eager_all_far(mca_btl_rbuf_module_t *module, bool far)
     module->super.btl_eager_limit = rbuf_eager_limit(eager);
 }
 
-void mca_btl_rbuf_eager_by_ring(mca_btl_rbuf_module_t *module)
-{
-    rbuf_eager_by_ring(&module->eager);
-}
-
 /* Whether the peer leases no ring that takes such a message. */
 static bool has_no_ring(const struct rbuf_ring_out *out, size_t bytes)
 {

@@ -260,10 +260,8 @@ void mca_btl_rbuf_staging_wanted(mca_btl_rbuf_module_t *module,
 /* The eager limit, which ob1 reads for each message: what raises and what lowers it
  * (eager_limit.c). */
 void mca_btl_rbuf_eager_open(mca_btl_rbuf_module_t *module);
-/* A message longer than control_size goes by a ring; the lock is held. */
-void mca_btl_rbuf_eager_by_ring(mca_btl_rbuf_module_t *module);
-/* Likewise beside it, over send/receive, to the peer, for which `waiting` messages wait; no lock is
- * held. */
+/* A message longer than control_size goes over send/receive, since its ring is full, to the peer,
+ * for which `waiting` messages wait; no lock is held. */
 void mca_btl_rbuf_eager_beside(mca_btl_rbuf_module_t *module, const struct rbuf_peer *peer,
                                uint32_t waiting, size_t bytes);
 /* A message of `bytes` goes by a rendezvous; no lock is held. */
