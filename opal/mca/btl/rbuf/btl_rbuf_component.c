@@ -7,7 +7,6 @@
  */
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "btl/btl.h"
 #include "btl/in_place.h"
@@ -24,21 +23,8 @@
 
 #define RETRIED 3u /* times connect_timeout, that a request is tried again */
 
-static int register_params(void);
-static int close_component(void);
-static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_threads);
-static int mca_btl_rbuf_progress(void);
-
 /* Open MPI finds it by its name. */
 OPAL_DECLSPEC extern mca_btl_base_component_3_0_0_t mca_btl_rbuf_component;
-
-mca_btl_base_component_3_0_0_t mca_btl_rbuf_component = {
-    .btl_version = {MCA_BTL_DEFAULT_VERSION("rbuf"), .mca_close_component = close_component,
-                    .mca_register_component_params = register_params},
-    .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
-    .btl_init = init,
-    .btl_progress = mca_btl_rbuf_progress};
-MCA_BASE_COMPONENT_INIT(opal, btl, rbuf)
 
 static int register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t callback)
 {
@@ -316,7 +302,7 @@ static void say_what_is_used(void)
     }
 }
 
-static int mca_btl_rbuf_progress(void)
+static int progress(void)
 {
     int done = 0;
 
@@ -394,3 +380,11 @@ close_ports:
     close_all();
     return NULL;
 }
+
+mca_btl_base_component_3_0_0_t mca_btl_rbuf_component = {
+    .btl_version = {MCA_BTL_DEFAULT_VERSION("rbuf"), .mca_close_component = close_component,
+                    .mca_register_component_params = register_params},
+    .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
+    .btl_init = init,
+    .btl_progress = progress};
+MCA_BASE_COMPONENT_INIT(opal, btl, rbuf)

@@ -434,8 +434,8 @@ static void holder_ended(mca_btl_rbuf_module_t *module)
     } while (operation != NULL && module->holding == 0);
 }
 
-static mca_btl_rbuf_operation_t *pending_for(const mca_btl_rbuf_module_t *module,
-                                             const mca_btl_base_endpoint_t *endpoint)
+mca_btl_rbuf_operation_t *mca_btl_rbuf_operation_pending(const mca_btl_rbuf_module_t *module,
+                                                         const mca_btl_base_endpoint_t *endpoint)
 {
     mca_btl_rbuf_operation_t *operation;
 
@@ -448,18 +448,12 @@ static mca_btl_rbuf_operation_t *pending_for(const mca_btl_rbuf_module_t *module
     return operation;
 }
 
-bool mca_btl_rbuf_operation_is_pending(const mca_btl_rbuf_module_t *module,
-                                       const mca_btl_base_endpoint_t *endpoint)
-{
-    return pending_for(module, endpoint) != NULL;
-}
-
 void mca_btl_rbuf_operations_abandon(mca_btl_rbuf_module_t *module,
                                      const mca_btl_base_endpoint_t *endpoint)
 {
     mca_btl_rbuf_operation_t *operation;
 
-    while ((operation = pending_for(module, endpoint)) != NULL) {
+    while ((operation = mca_btl_rbuf_operation_pending(module, endpoint)) != NULL) {
         SLIST_REMOVE(&module->pending, operation, mca_btl_rbuf_operation, link);
         operation->status = -ECONNRESET;
         mca_btl_rbuf_operation_become(operation, MCA_BTL_RBUF_OPERATION_ENDED);

@@ -123,9 +123,9 @@ void mca_btl_rbuf_operation_become(mca_btl_rbuf_operation_t *operation,
 void mca_btl_rbuf_operation_advance(mca_btl_rbuf_module_t *module,
                                     mca_btl_rbuf_operation_t *operation);
 
-/* Whether an operation for the endpoint is PENDING. The lock is held. */
-bool mca_btl_rbuf_operation_is_pending(const mca_btl_rbuf_module_t *module,
-                                       const mca_btl_base_endpoint_t *endpoint);
+/* An operation for the endpoint that is PENDING, or NULL. The lock is held. */
+mca_btl_rbuf_operation_t *mca_btl_rbuf_operation_pending(const mca_btl_rbuf_module_t *module,
+                                                         const mca_btl_base_endpoint_t *endpoint);
 
 /* Ends those of them that there are, with an error: the endpoint is going. The lock is held; it is
  * let go meanwhile for callbacks. */
