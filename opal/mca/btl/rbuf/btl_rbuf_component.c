@@ -15,7 +15,6 @@
 #include "registration/fork.h"
 #include "params/help.h"
 #include "params/help_show.h"
-#include "btl/register_mem.h"
 #include "params/params.h"
 #include "report/report.h"
 #include "registration/policies.h"

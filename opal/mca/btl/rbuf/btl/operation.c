@@ -156,43 +156,31 @@ bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
     return true;
 }
 
+static bool is_at_fragment(const mca_btl_rbuf_operation_t *operation)
+{
+    return operation->place == MCA_BTL_RBUF_AT_FRAGMENT ||
+           operation->place == MCA_BTL_RBUF_AT_FRAGMENT_TIMED;
+}
+
 void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
                                     const mca_btl_rbuf_operation_t *operation)
 {
-    switch (operation->place) {
-    case MCA_BTL_RBUF_AT_HANDLE:
-    case MCA_BTL_RBUF_AT_BARE:
-        break;
-    case MCA_BTL_RBUF_AT_HELD:
+    if (operation->place == MCA_BTL_RBUF_AT_HELD) {
         module->registrar.reuse->end(&module->registrar, operation->use.held);
-        break;
-    case MCA_BTL_RBUF_AT_FRAGMENT:
-    case MCA_BTL_RBUF_AT_FRAGMENT_TIMED:
+    } else if (is_at_fragment(operation)) {
         mca_btl_rbuf_frag_give(operation->frag);
-        break;
-    case MCA_BTL_RBUF_AT_WORD:
+    } else if (operation->place == MCA_BTL_RBUF_AT_WORD) {
         word_give(module, operation->word);
-        break;
     }
 }
 
 /* Its data came, and goes from its place to the user. No lock is held. */
 static void take_out(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *operation)
 {
-    switch (operation->place) {
-    case MCA_BTL_RBUF_AT_HANDLE:
-    case MCA_BTL_RBUF_AT_BARE:
-    case MCA_BTL_RBUF_AT_HELD:
-        break;
-    case MCA_BTL_RBUF_AT_FRAGMENT:
-    case MCA_BTL_RBUF_AT_FRAGMENT_TIMED:
-        if (operation->rma.operation == RBUF_RMA_READ) {
-            copy(module, operation, MCA_BTL_RBUF_REUSER_GET, operation->rma.bytes);
-        }
-        break;
-    case MCA_BTL_RBUF_AT_WORD:
+    if (operation->place == MCA_BTL_RBUF_AT_WORD) {
         *(uint64_t *) operation->local_address = *operation->word;
-        break;
+    } else if (is_at_fragment(operation) && operation->rma.operation == RBUF_RMA_READ) {
+        copy(module, operation, MCA_BTL_RBUF_REUSER_GET, operation->rma.bytes);
     }
 }
 

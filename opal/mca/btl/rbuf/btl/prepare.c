@@ -8,7 +8,6 @@
 #include "module/convertor.h"
 #include "module/thresholds.h"
 #include "core/rendezvous/early.h"
-#include "opal/datatype/opal_convertor.h"
 
 /*
  * Fragments of packed data go over the bulk channel, also a small last one: nothing small waits

@@ -16,7 +16,6 @@
 #include <sys/mman.h>
 
 #include "params/help.h"
-#include "registration/registrar.h"
 
 #define HEADER_BYTES sizeof(struct rbuf_message_header)
 #define LINE_BYTES   64u

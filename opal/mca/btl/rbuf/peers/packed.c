@@ -31,7 +31,6 @@
 #include "params/params.h"
 #include "core/rendezvous/early.h"
 #include "core/stage/tx_chunk.h"
-#include "opal/datatype/opal_convertor.h"
 
 #define IN_FLIGHT_MOST 1u
 #define BLOCKS_MOST    64u /* of early data */

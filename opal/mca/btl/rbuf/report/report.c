@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "report/counters.h"
-#include "module/module.h"
 #include "params/left_out.h"
 #include "params/params.h"
 #include "common/cpuset.h"
