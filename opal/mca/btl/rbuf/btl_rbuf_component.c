@@ -10,7 +10,6 @@
 
 #include "btl/btl.h"
 #include "btl/in_place.h"
-#include "btl/serving.h"
 #include "report/counters.h"
 #include "registration/fork.h"
 #include "params/help.h"

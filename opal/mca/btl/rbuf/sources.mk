@@ -66,7 +66,6 @@ rbuf_glue_sources = \
 	%reldir%/btl/send.c \
 	%reldir%/btl/service.h \
 	%reldir%/btl/serving.c \
-	%reldir%/btl/serving.h \
 	%reldir%/report/counters.c \
 	%reldir%/report/counters.h \
 	%reldir%/report/explain.c \

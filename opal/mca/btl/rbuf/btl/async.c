@@ -23,7 +23,6 @@
  */
 #include "btl/btl.h"
 
-#include "btl/serving.h"
 #include "params/help.h"
 #include "params/params.h"
 #include "connect/listener.h"

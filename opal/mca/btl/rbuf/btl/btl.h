@@ -7,6 +7,7 @@
 #ifndef BTL_RBUF_BTL_H
 #define BTL_RBUF_BTL_H
 
+#include "btl/service.h"
 #include "peers/endpoint.h"
 
 /* ---- entries of Open MPI's BTL interface ---- */
@@ -88,6 +89,36 @@ void mca_btl_rbuf_async_forget(uint32_t index);
 /* For the listener: its tick, and when it is due first, ms. */
 unsigned mca_btl_rbuf_async_tick(void);
 unsigned mca_btl_rbuf_async_first_ms(void);
+
+/* ---- the service for another component of ours (service.h, serving.c) ---- */
+
+/* Lets others find the service, unless somebody else has the tag; and no longer. */
+void mca_btl_rbuf_serving_offer(void);
+void mca_btl_rbuf_serving_take_back(void);
+
+static inline bool mca_btl_rbuf_serving_is_on(const struct mca_btl_rbuf_serving *serving)
+{
+    return atomic_load_explicit(&serving->state, memory_order_relaxed) >= MCA_BTL_RBUF_SERVING_ON;
+}
+
+/* True of a message of the service. */
+static inline bool mca_btl_rbuf_serving_wants(const struct rbuf_event *event)
+{
+    return event->kind == RBUF_EVENT_DELIVER && event->delivery.tag == MCA_BTL_RBUF_SERVICE_TAG;
+}
+
+/* The lock is held for this and what follows. Keeps a message of the service that was taken out of
+ * core's queue. */
+void mca_btl_rbuf_serving_keep(mca_btl_rbuf_module_t *module, const struct rbuf_event *event);
+
+/* Calls the handler, without the lock; returns the number of messages that it took. */
+int mca_btl_rbuf_serving_progress(mca_btl_rbuf_module_t *module);
+
+/* The listener's thread is inside the module: what is there and comes goes to the handler. */
+void mca_btl_rbuf_serving_visit(mca_btl_rbuf_module_t *module);
+
+/* True while messages wait that name peers. */
+bool mca_btl_rbuf_serving_is_busy(const mca_btl_rbuf_module_t *module);
 
 /* ---- the one-sided component that parameter osc chooses (osc.c) ---- */
 

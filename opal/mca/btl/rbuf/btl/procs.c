@@ -11,7 +11,6 @@
  */
 #include "btl/btl.h"
 
-#include "btl/serving.h"
 #include "report/counters.h"
 #include "btl/operation.h"
 

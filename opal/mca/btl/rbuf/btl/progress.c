@@ -15,7 +15,6 @@
 #include <stdio.h>
 
 #include "btl/callback.h"
-#include "btl/serving.h"
 #include "params/help.h"
 #include "btl/operation.h"
 #include "connect/descriptors.h"

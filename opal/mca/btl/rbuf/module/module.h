@@ -56,7 +56,7 @@ struct mca_btl_rbuf_async {
     uint64_t visits;        /* of the thread; the lock guards it */
 };
 
-/* What a module's part of the service waits for (btl/serving.h). Somebody listens from ON on. */
+/* What a module's part of the service waits for (btl/serving.c). Somebody listens from ON on. */
 typedef enum {
     MCA_BTL_RBUF_SERVING_OFF,    /* somebody to listen */
     MCA_BTL_RBUF_SERVING_ENDING, /* as CALLING, and nobody listens any more */
@@ -64,7 +64,7 @@ typedef enum {
     MCA_BTL_RBUF_SERVING_CALLING /* the handler, called without the lock: nobody else calls it */
 } mca_btl_rbuf_serving_state_t;
 
-/* A module's part of the service for another component of ours (btl/serving.h). */
+/* A module's part of the service for another component of ours (btl/serving.c). */
 struct mca_btl_rbuf_serving {
     _Atomic mca_btl_rbuf_serving_state_t state; /* written with the lock held */
     struct rbuf_events waiting;
