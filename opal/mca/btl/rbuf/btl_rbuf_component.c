@@ -300,7 +300,7 @@ static void say_what_is_used(void)
     }
 }
 
-static int progress(void)
+static int mca_btl_rbuf_progress(void)
 {
     int done = 0;
 
@@ -384,5 +384,5 @@ mca_btl_base_component_3_0_0_t mca_btl_rbuf_component = {
                     .mca_register_component_params = register_params},
     .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
     .btl_init = init,
-    .btl_progress = progress};
+    .btl_progress = mca_btl_rbuf_progress};
 MCA_BASE_COMPONENT_INIT(opal, btl, rbuf)
