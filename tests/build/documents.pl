@@ -71,7 +71,7 @@ sub check_links {
 
 my $component = "opal/mca/btl/rbuf";
 my %known = map { $_ => 1 } qw(version); # registered beside the table
-$known{$_} = 1 for content("$component/params/params.c") =~ /^ +\{"(\w+)",/gm;
+$known{$_} = 1 for content("$component/params/rows.h") =~ /^(?:NUMBER|STRING)\(\s*(\w+),/gm;
 $known{$_} = 1 for content("$component/report/counters.c") =~ /^ +\{"(\w+)",/gm;
 # Open MPI registers these for every BTL.
 $known{$_} = 1
@@ -203,7 +203,7 @@ sub check_heads {
     return scalar(@sources);
 }
 
-die "no parameters found in $component/params/params.c\n" unless keys(%known) > 50;
+die "no parameters found in $component/params/rows.h\n" unless keys(%known) > 50;
 check_links($_) for @pages;
 check_parameters($_) for @pages;
 check_topics();

@@ -124,7 +124,7 @@ target() { # NAME
         ;;
     params)
         [ -n "$(made_with btl_rbuf_CPPFLAGS)" ] || return 77
-        product=("$rbuf"/{params/check,params/params,params/protocol,params/schedule,params/values,common/names,core/base/schedule}.c)
+        product=("$rbuf"/{params/check,params/params,params/protocol,params/values,common/names,core/base/schedule}.c)
         read -ra made <<<"$(made_with btl_rbuf_CPPFLAGS)"
         flags+=("${made[@]/#-D_GNU_SOURCE/-g}")
         ;;

@@ -81,8 +81,12 @@ check_table() {
     done
 }
 
-names_of() { # FILE MARK: the names in the table of a source file
-    sed -n "s/^    {\"\([a-z_0-9]*\)\", $2.*/\1/p" "$1"
+parameter_names() { # the names in the table of parameters
+    sed -n -E 's/^(NUMBER|STRING)\(//; s/^ *([a-z_0-9]+), ".*/\1/p' "$source_of_names/params/rows.h"
+}
+
+counter_names() { # the names in the table of counters
+    sed -n 's/^    {"\([a-z_0-9]*\)", \(CORE\|TOTAL\)(.*/\1/p' "$source_of_names/report/counters.c"
 }
 
 # Every parameter stands in the table above.
@@ -92,7 +96,7 @@ check_table_complete() {
         grep -q -E "^(always|long) +refused +$name " "$here/params.table" && continue
         echo "no refused value of $name in params.table"
         missing=1
-    done < <(names_of "$source_of_names/params/params.c" '"')
+    done < <(parameter_names)
     return $missing
 }
 
@@ -109,14 +113,14 @@ check_ompi_info() {
             grep -q -E '\(.+; default: .+\)' && continue
         echo "parameter btl_rbuf_$name: no range and default"
         wrong=1
-    done < <(names_of "$source_of_names/params/params.c" '"')
+    done < <(parameter_names)
     while read -r name; do
         ! is_left_out "$name" || continue
         counters=$((counters + 1))
         grep -q -F "performance \"btl_rbuf_$name\"" "$text" && continue
         echo "no performance variable btl_rbuf_$name"
         wrong=1
-    done < <(names_of "$source_of_names/report/counters.c" '\(CORE\|TOTAL\)(')
+    done < <(counter_names)
     # The emulated adapter has the version of the rest.
     grep -F "\"btl_rbuf_version\"" "$text" | grep -F "\"$("$softhca" --version | cut -d ' ' -f 2)\"" || wrong=1
     echo "$parameters parameters, $counters counters"

@@ -5,50 +5,24 @@
  * Order: listener, ports, modules, modex. Closed in the other order; Open MPI finalizes the modules
  * before it closes the component.
  */
-#include "module/module.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "btl/async.h"
-#include "btl/connections.h"
+#include "btl/btl.h"
 #include "btl/in_place.h"
-#include "btl/serving.h"
 #include "report/counters.h"
-#include "module/default.h"
 #include "registration/fork.h"
-#include "module/fragment.h"
 #include "params/help.h"
 #include "params/help_show.h"
-#include "btl/register_mem.h"
-#include "module/module_open.h"
 #include "params/params.h"
-#include "btl/prepare.h"
-#include "btl/procs.h"
-#include "btl/progress.h"
-#include "btl/put_get.h"
 #include "report/report.h"
 #include "registration/policies.h"
-#include "btl/send.h"
 #include "verbs/in_order.h"
 
 #define RETRIED 3u /* times connect_timeout, that a request is tried again */
 
-static int register_params(void);
-static int close_component(void);
-static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_threads);
-static int mca_btl_rbuf_progress(void);
-
 /* Open MPI finds it by its name. */
 OPAL_DECLSPEC extern mca_btl_base_component_3_0_0_t mca_btl_rbuf_component;
-
-mca_btl_base_component_3_0_0_t mca_btl_rbuf_component = {
-    .btl_version = {MCA_BTL_DEFAULT_VERSION("rbuf"), .mca_close_component = close_component,
-                    .mca_register_component_params = register_params},
-    .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
-    .btl_init = init,
-    .btl_progress = mca_btl_rbuf_progress};
-MCA_BASE_COMPONENT_INIT(opal, btl, rbuf)
 
 static int register_error(mca_btl_base_module_t *btl, mca_btl_base_module_error_cb_fn_t callback)
 {
@@ -75,6 +49,25 @@ static const mca_btl_base_module_t template = {
     .btl_register_mem = mca_btl_rbuf_register_mem,
     .btl_deregister_mem = mca_btl_rbuf_deregister_mem,
     .btl_register_error = register_error,
+    .btl_exclusivity = MCA_BTL_RBUF_EXCLUSIVITY,
+    /* Up to here one copy on each side, the sender's hidden by chunks (ring_c0), is about level
+     * with a rendezvous where nothing else goes on, and faster where both send at once, in streams,
+     * and if the receive comes late: contrib/speed.sh eager. */
+    .btl_eager_limit = 48 * 1024,
+    /* Nothing: payload in the rendezvous was measured, and is no faster at any size. What is behind
+     * the rendezvous hides its way. */
+    .btl_rndv_eager_limit = MCA_BTL_RBUF_RENDEZVOUS_LOOK,
+    .btl_max_send_size = 64 * 1024,
+    .btl_rdma_pipeline_frag_size = SIZE_MAX, /* one put a message */
+    .btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_PUT | MCA_BTL_FLAGS_GET |
+                 MCA_BTL_FLAGS_ATOMIC_FOPS | RBUF_FLAG_REMOTE_COMPLETION,
+    .btl_atomic_flags = MCA_BTL_ATOMIC_SUPPORTS_ADD | MCA_BTL_ATOMIC_SUPPORTS_CSWAP,
+    .btl_put_limit = SIZE_MAX,
+    .btl_get_limit = SIZE_MAX,
+    .btl_latency = 2,
+    /* 0 is what is not here: the bandwidth, which is the port's; what of a message is sent before
+     * the rest is put; and what is too short to be put. */
+    .btl_registration_handle_size = sizeof(struct rbuf_offer),
 };
 
 /* Open MPI raises min_rdma_pipeline_size to eager_limit, but the longest message that goes eagerly
@@ -102,27 +95,6 @@ static int register_params(void)
         return OPAL_ERR_NOT_AVAILABLE;
     }
     *btl = template;
-    btl->btl_exclusivity = MCA_BTL_RBUF_EXCLUSIVITY;
-    /* Up to here one copy on each side, the sender's hidden by chunks (ring_c0), is about level
-     * with a rendezvous where nothing else goes on, and faster where both send at once, in streams,
-     * and if the receive comes late: contrib/speed.sh eager. */
-    btl->btl_eager_limit = 48 * 1024;
-    /* Nothing: payload in the rendezvous was measured, and is no faster at any size. What is behind
-     * the rendezvous hides its way. */
-    btl->btl_rndv_eager_limit = MCA_BTL_RBUF_RENDEZVOUS_LOOK;
-    btl->btl_max_send_size = 64 * 1024;
-    btl->btl_rdma_pipeline_send_length = 0;
-    btl->btl_rdma_pipeline_frag_size = SIZE_MAX; /* one put a message */
-    btl->btl_min_rdma_pipeline_size = 0;
-    btl->btl_flags = MCA_BTL_FLAGS_SEND | MCA_BTL_FLAGS_PUT | MCA_BTL_FLAGS_GET |
-                     MCA_BTL_FLAGS_ATOMIC_FOPS | RBUF_FLAG_REMOTE_COMPLETION;
-    btl->btl_atomic_flags = MCA_BTL_ATOMIC_SUPPORTS_ADD | MCA_BTL_ATOMIC_SUPPORTS_CSWAP;
-    btl->btl_get_alignment = 0;
-    btl->btl_put_limit = SIZE_MAX;
-    btl->btl_get_limit = SIZE_MAX;
-    btl->btl_latency = 2;
-    btl->btl_bandwidth = 0; /* the port's */
-    btl->btl_registration_handle_size = sizeof(struct rbuf_offer);
     status = mca_btl_rbuf_params_register(component);
     if (status == OPAL_SUCCESS) {
         status = mca_btl_rbuf_counters_register(component);
@@ -323,8 +295,7 @@ static void say_what_is_used(void)
             port->bandwidth_mbps, port->mtu_bytes, port->gid_index, gid_text(port, gid),
             port->address.pkey,
             (port->address.pkey & RBUF_PKEY_FULL) != 0 ? "full member" : "limited member",
-            subblock_text(port->subblock), port->in_order_why,
-            mca_btl_rbuf_protocol_name((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol),
+            subblock_text(port->subblock), port->in_order_why, mca_btl_rbuf_protocol_name(),
             mca_btl_rbuf_default_why()[0] != '\0' ? ", " : "", mca_btl_rbuf_default_why());
     }
 }
@@ -375,8 +346,9 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_
         goto close_ports;
     }
     for (; opened < process->module_count; opened++) {
-        if (mca_btl_rbuf_module_open(process->ports[opened], (uint32_t) opened,
-                                     &process->modules[opened]) != OPAL_SUCCESS) {
+        process->modules[opened] =
+            mca_btl_rbuf_module_open(process->ports[opened], (uint32_t) opened);
+        if (process->modules[opened] == NULL) {
             goto finalize_modules;
         }
         enter_reuse(process->modules[opened]);
@@ -406,3 +378,11 @@ close_ports:
     close_all();
     return NULL;
 }
+
+mca_btl_base_component_3_0_0_t mca_btl_rbuf_component = {
+    .btl_version = {MCA_BTL_DEFAULT_VERSION("rbuf"), .mca_close_component = close_component,
+                    .mca_register_component_params = register_params},
+    .btl_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
+    .btl_init = init,
+    .btl_progress = mca_btl_rbuf_progress};
+MCA_BASE_COMPONENT_INIT(opal, btl, rbuf)

@@ -33,7 +33,6 @@ endif
 if RBUF_REUSE
 rbuf_reuse_glue = \
 	%reldir%/btl/bml.c \
-	%reldir%/btl/bml.h \
 	%reldir%/btl/in_place.c \
 	%reldir%/btl/in_place.h \
 	%reldir%/registration/frequent.c \
@@ -50,72 +49,51 @@ rbuf_glue_sources = \
 	$(rbuf_reuse_glue) \
 	%reldir%/btl_rbuf_component.c \
 	%reldir%/btl/async.c \
-	%reldir%/btl/async.h \
+	%reldir%/btl/btl.h \
 	%reldir%/btl/by_ring.h \
 	%reldir%/btl/callback.c \
 	%reldir%/btl/callback.h \
 	%reldir%/btl/connections.c \
-	%reldir%/btl/connections.h \
 	%reldir%/btl/operation.c \
 	%reldir%/btl/operation.h \
 	%reldir%/btl/osc.c \
-	%reldir%/btl/osc.h \
 	%reldir%/btl/prepare.c \
-	%reldir%/btl/prepare.h \
 	%reldir%/btl/procs.c \
-	%reldir%/btl/procs.h \
 	%reldir%/btl/progress.c \
-	%reldir%/btl/progress.h \
 	%reldir%/btl/put_get.c \
-	%reldir%/btl/put_get.h \
 	%reldir%/btl/register_mem.c \
 	%reldir%/btl/register_mem.h \
 	%reldir%/btl/send.c \
-	%reldir%/btl/send.h \
 	%reldir%/btl/service.h \
 	%reldir%/btl/serving.c \
-	%reldir%/btl/serving.h \
 	%reldir%/report/counters.c \
 	%reldir%/report/counters.h \
 	%reldir%/report/explain.c \
 	%reldir%/report/job_texts.c \
-	%reldir%/report/job_texts.h \
 	%reldir%/report/report.c \
 	%reldir%/report/report.h \
 	%reldir%/report/summary.c \
-	%reldir%/report/summary.h \
 	%reldir%/peers/connect.c \
-	%reldir%/peers/connect.h \
 	%reldir%/peers/disconnected.c \
-	%reldir%/peers/disconnected.h \
 	%reldir%/peers/endpoint.c \
 	%reldir%/peers/endpoint.h \
 	%reldir%/peers/latency.c \
-	%reldir%/peers/latency.h \
 	%reldir%/peers/packed.c \
-	%reldir%/peers/packed.h \
 	%reldir%/peers/poll_cq.c \
-	%reldir%/peers/poll_cq.h \
 	%reldir%/module/convertor.c \
 	%reldir%/module/convertor.h \
 	%reldir%/module/default.c \
-	%reldir%/module/default.h \
 	%reldir%/module/eager_limit.c \
-	%reldir%/module/eager_limit.h \
 	%reldir%/module/fragment.c \
 	%reldir%/module/fragment.h \
 	%reldir%/module/mailbox.c \
-	%reldir%/module/mailbox.h \
 	%reldir%/module/modex.c \
 	%reldir%/module/modex.h \
 	%reldir%/module/module.h \
 	%reldir%/module/module_open.c \
-	%reldir%/module/module_open.h \
 	%reldir%/module/process.c \
 	%reldir%/module/ring.c \
-	%reldir%/module/ring.h \
 	%reldir%/module/staging.c \
-	%reldir%/module/staging.h \
 	%reldir%/module/thresholds.h \
 	%reldir%/registration/auto.c \
 	%reldir%/registration/auto.h \
@@ -143,8 +121,7 @@ rbuf_glue_sources = \
 	%reldir%/params/params.h \
 	%reldir%/params/protocol.c \
 	%reldir%/params/protocol.h \
-	%reldir%/params/schedule.c \
-	%reldir%/params/schedule.h \
+	%reldir%/params/rows.h \
 	%reldir%/params/table.h \
 	%reldir%/params/values.c \
 	%reldir%/params/values.h \

@@ -21,11 +21,8 @@
  * Threads: `lock` is held while the thread is at a module, and by who takes a module off the
  * component's list; with it held, a module's lock is only tried.
  */
-#include "btl/async.h"
+#include "btl/btl.h"
 
-#include "btl/serving.h"
-#include "peers/poll_cq.h"
-#include "peers/connect.h"
 #include "params/help.h"
 #include "params/params.h"
 #include "connect/listener.h"

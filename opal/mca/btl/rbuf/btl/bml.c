@@ -6,7 +6,7 @@
  * what is to change later has to be changed there. Whoever reads it meanwhile, in any thread, sees
  * the old or the new one, and both are right: a message goes either way.
  */
-#include "btl/bml.h"
+#include "btl/in_place.h"
 
 #include "ompi/mca/bml/bml.h"
 #include "ompi/proc/proc.h"

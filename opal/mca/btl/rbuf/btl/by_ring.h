@@ -14,7 +14,6 @@
 #include "btl/callback.h"
 #include "module/convertor.h"
 #include "module/thresholds.h"
-#include "opal/datatype/opal_convertor.h"
 #include "peers/endpoint.h"
 
 /* A message as Open MPI hands it to sendi. Functions out of line get it by value: it is in

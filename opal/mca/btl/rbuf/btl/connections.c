@@ -5,15 +5,11 @@
  *
  * No module's lock is held.
  */
-#include "btl/connections.h"
+#include "btl/btl.h"
 
 #include <stdlib.h>
 
-#include "peers/connect.h"
-#include "peers/disconnected.h"
-#include "peers/endpoint.h"
 #include "params/help.h"
-#include "btl/progress.h"
 
 #define TRIES 100 /* of progress, for what a peer that has left had sent to be acted on */
 

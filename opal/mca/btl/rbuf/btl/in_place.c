@@ -8,19 +8,13 @@
  *
  * Open MPI hands messages to sendi, where they can but be copied, or to prepare_src and send, which
  * takes a hundred instructions more. So it does the latter while messages are gathered, and is told
- * when that begins and ends (btl/bml.h), of each endpoint with the next message for it that is
+ * when that begins and ends (btl/bml.c), of each endpoint with the next message for it that is
  * looked at; by sendi one in some is.
  */
 #include "btl/in_place.h"
 
-#include "btl/bml.h"
 #include "btl/by_ring.h"
-#include "btl/callback.h"
-#include "btl/prepare.h"
-#include "btl/send.h"
-#include "module/convertor.h"
-#include "module/eager_limit.h"
-#include "module/thresholds.h"
+#include "btl/btl.h"
 #include "registration/frequent.h"
 
 /* A message for the endpoint was looked at. The lock is held. */
@@ -37,38 +31,31 @@ static void message_seen(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
     }
 }
 
-/* Where a message's data is held, or NULL. `timed`: how long its copy takes is to be told. */
-static struct rbuf_frequent_held *find(mca_btl_rbuf_module_t *module,
-                                       mca_btl_base_endpoint_t *endpoint, const void *base,
-                                       uint32_t bytes, bool *timed)
-{
-    struct rbuf_frequent_held *held;
-
-    mca_btl_rbuf_frequent_tidy(&module->registrar);
-    mca_btl_rbuf_lock(module);
-    held = mca_btl_rbuf_frequent_look(&module->registrar, RBUF_FREQUENT_SEND, base, bytes, timed);
-    message_seen(module, endpoint, held != NULL);
-    mca_btl_rbuf_unlock(module);
-    return held;
-}
-
-/* The same of a message as Open MPI describes it. */
+/* Where the data of a message as Open MPI describes it is held, or NULL. `timed`: how long its copy
+ * takes is to be told. */
 static struct rbuf_frequent_held *find_source(mca_btl_rbuf_module_t *module,
                                               mca_btl_base_endpoint_t *endpoint,
                                               const struct opal_convertor_t *convertor,
                                               size_t bytes, bool *timed)
 {
+    const bool is_looked_up =
+        bytes >= module->registrar.frequent->least && mca_btl_rbuf_is_in_place(convertor);
+    struct rbuf_frequent_held *held = NULL;
     void *data = NULL;
 
-    if (bytes >= module->registrar.frequent->least && mca_btl_rbuf_is_in_place(convertor)) {
-        opal_convertor_get_current_pointer(convertor, &data);
-        return find(module, endpoint, data, (uint32_t) bytes, timed);
-    }
     *timed = false;
+    if (is_looked_up) {
+        opal_convertor_get_current_pointer(convertor, &data);
+        mca_btl_rbuf_frequent_tidy(&module->registrar);
+    }
     mca_btl_rbuf_lock(module);
-    message_seen(module, endpoint, false);
+    if (is_looked_up) {
+        held = mca_btl_rbuf_frequent_look(&module->registrar, RBUF_FREQUENT_SEND, data,
+                                          (uint32_t) bytes, timed);
+    }
+    message_seen(module, endpoint, held != NULL);
     mca_btl_rbuf_unlock(module);
-    return NULL;
+    return held;
 }
 
 /* ---- sendi ---- */
@@ -111,22 +98,19 @@ static int in_place_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *e
                           mca_btl_base_tag_t tag, mca_btl_base_descriptor_t **descriptor)
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    const struct mca_btl_rbuf_outgoing message = {.module = module,
-                                                  .endpoint = endpoint,
-                                                  .header = header,
-                                                  .header_size = header_size,
-                                                  .convertor = convertor,
-                                                  .payload_size = payload_size,
-                                                  .tag = tag};
 
-    if (mca_btl_rbuf_frequent_is_due(module->registrar.frequent, payload_size)) {
-        return sendi_looked_at(message, &(struct mca_btl_rbuf_wanted){order, flags, descriptor});
+    if (!mca_btl_rbuf_frequent_is_due(module->registrar.frequent, payload_size)) {
+        return mca_btl_rbuf_sendi(btl, endpoint, convertor, header, header_size, payload_size,
+                                  order, flags, tag, descriptor);
     }
-    if (mca_btl_rbuf_send_by_ring(&message)) {
-        return OPAL_SUCCESS;
-    }
-    return mca_btl_rbuf_send_otherwise(message,
-                                       &(struct mca_btl_rbuf_wanted){order, flags, descriptor});
+    return sendi_looked_at((struct mca_btl_rbuf_outgoing){.module = module,
+                                                          .endpoint = endpoint,
+                                                          .header = header,
+                                                          .header_size = header_size,
+                                                          .convertor = convertor,
+                                                          .payload_size = payload_size,
+                                                          .tag = tag},
+                           &(struct mca_btl_rbuf_wanted){order, flags, descriptor});
 }
 
 /* ---- prepare_src ---- */
@@ -213,7 +197,7 @@ static bool gather(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
                            mca_btl_rbuf_now_ns() - start);
     }
     if (sent && frag->am.bytes > module->room[RBUF_CONTROL] && frag->am.kind == RBUF_MESSAGE_USER) {
-        mca_btl_rbuf_eager_by_ring(module);
+        rbuf_eager_by_ring(&module->eager);
     }
     mca_btl_rbuf_unlock(module);
     return sent;

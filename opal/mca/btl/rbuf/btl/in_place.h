@@ -7,10 +7,15 @@
 #ifndef BTL_RBUF_IN_PLACE_H
 #define BTL_RBUF_IN_PLACE_H
 
-#include "module/module.h"
+#include "peers/endpoint.h"
 
 /* Gives a module whose registrar has reuse the entry points of this file, before Open MPI knows it.
  */
 void mca_btl_rbuf_in_place_enter(mca_btl_rbuf_module_t *module);
+
+/* What Open MPI's layer above BTLs remembers of an endpoint (btl/bml.c): from now on ob1 hands
+ * eager messages for it over so. The module's lock is held. */
+void mca_btl_rbuf_bml_hand_over(mca_btl_base_endpoint_t *endpoint,
+                                mca_btl_rbuf_handover_t handover);
 
 #endif

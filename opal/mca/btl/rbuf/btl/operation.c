@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "btl/async.h"
+#include "btl/btl.h"
 #include "btl/callback.h"
-#include "peers/connect.h"
+#include "core/base/trace.h"
 #include "params/help.h"
 
 static inline const char *state_name(mca_btl_rbuf_operation_state_t state)
@@ -30,7 +30,8 @@ static inline const char *state_name(mca_btl_rbuf_operation_state_t state)
     return names[state];
 }
 
-static void become(mca_btl_rbuf_operation_t *operation, mca_btl_rbuf_operation_state_t state)
+void mca_btl_rbuf_operation_become(mca_btl_rbuf_operation_t *operation,
+                                   mca_btl_rbuf_operation_state_t state)
 {
     rbuf_trace("operation", operation->endpoint->peer->index, (uintptr_t) operation,
                state_name(operation->state), state_name(state));
@@ -155,43 +156,31 @@ bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
     return true;
 }
 
+static bool is_at_fragment(const mca_btl_rbuf_operation_t *operation)
+{
+    return operation->place == MCA_BTL_RBUF_AT_FRAGMENT ||
+           operation->place == MCA_BTL_RBUF_AT_FRAGMENT_TIMED;
+}
+
 void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
                                     const mca_btl_rbuf_operation_t *operation)
 {
-    switch (operation->place) {
-    case MCA_BTL_RBUF_AT_HANDLE:
-    case MCA_BTL_RBUF_AT_BARE:
-        break;
-    case MCA_BTL_RBUF_AT_HELD:
+    if (operation->place == MCA_BTL_RBUF_AT_HELD) {
         module->registrar.reuse->end(&module->registrar, operation->use.held);
-        break;
-    case MCA_BTL_RBUF_AT_FRAGMENT:
-    case MCA_BTL_RBUF_AT_FRAGMENT_TIMED:
+    } else if (is_at_fragment(operation)) {
         mca_btl_rbuf_frag_give(operation->frag);
-        break;
-    case MCA_BTL_RBUF_AT_WORD:
+    } else if (operation->place == MCA_BTL_RBUF_AT_WORD) {
         word_give(module, operation->word);
-        break;
     }
 }
 
 /* Its data came, and goes from its place to the user. No lock is held. */
 static void take_out(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *operation)
 {
-    switch (operation->place) {
-    case MCA_BTL_RBUF_AT_HANDLE:
-    case MCA_BTL_RBUF_AT_BARE:
-    case MCA_BTL_RBUF_AT_HELD:
-        break;
-    case MCA_BTL_RBUF_AT_FRAGMENT:
-    case MCA_BTL_RBUF_AT_FRAGMENT_TIMED:
-        if (operation->rma.operation == RBUF_FAB_READ) {
-            copy(module, operation, MCA_BTL_RBUF_REUSER_GET, operation->rma.bytes);
-        }
-        break;
-    case MCA_BTL_RBUF_AT_WORD:
+    if (operation->place == MCA_BTL_RBUF_AT_WORD) {
         *(uint64_t *) operation->local_address = *operation->word;
-        break;
+    } else if (is_at_fragment(operation) && operation->rma.operation == RBUF_FAB_READ) {
+        copy(module, operation, MCA_BTL_RBUF_REUSER_GET, operation->rma.bytes);
     }
 }
 
@@ -203,7 +192,7 @@ static void start_copied(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t
     const struct rbuf_rma rma = operation->rma;
     struct rbuf_peer *peer = operation->endpoint->peer;
 
-    become(operation, MCA_BTL_RBUF_OPERATION_COPIED);
+    mca_btl_rbuf_operation_become(operation, MCA_BTL_RBUF_OPERATION_COPIED);
     mca_btl_rbuf_endpoint_use(operation->endpoint);
     rbuf_rma_release(peer);                          /* none of those goes behind it */
     if (operation->user == MCA_BTL_RBUF_OF_WINDOW) { /* ob1 has others to look after */
@@ -233,7 +222,7 @@ static void start_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation
 {
     struct rbuf_peer *peer = operation->endpoint->peer;
 
-    become(operation, state);
+    mca_btl_rbuf_operation_become(operation, state);
     mca_btl_rbuf_endpoint_use(operation->endpoint);
     if (operation->user == MCA_BTL_RBUF_OF_WINDOW && operation->place != MCA_BTL_RBUF_AT_WORD) {
         rbuf_rma_hold(peer, &operation->rma);
@@ -255,7 +244,7 @@ static void start_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operati
 
 static void wait_for_holder(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
-    become(operation, MCA_BTL_RBUF_OPERATION_PENDING);
+    mca_btl_rbuf_operation_become(operation, MCA_BTL_RBUF_OPERATION_PENDING);
     SLIST_INSERT_HEAD(&module->pending, operation, link);
 }
 
@@ -271,13 +260,13 @@ static bool is_undecided(const mca_btl_rbuf_module_t *module,
 static void start_at_handle(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
     if (is_undecided(module, operation)) {
-        become(operation, MCA_BTL_RBUF_OPERATION_DECIDING);
+        mca_btl_rbuf_operation_become(operation, MCA_BTL_RBUF_OPERATION_DECIDING);
     } else if (!SLIST_EMPTY(&module->pending)) {
         wait_for_holder(module, operation);
     } else if (operation->local_handle->registration != NULL) {
         start_registered(module, operation);
     } else {
-        become(operation, MCA_BTL_RBUF_OPERATION_REGISTERING);
+        mca_btl_rbuf_operation_become(operation, MCA_BTL_RBUF_OPERATION_REGISTERING);
     }
 }
 
@@ -323,16 +312,6 @@ static void start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *opera
         break;
     }
     start_in_place(module, operation, MCA_BTL_RBUF_OPERATION_IN_PLACE);
-}
-
-void mca_btl_rbuf_operation_stage(mca_btl_rbuf_operation_t *operation)
-{
-    become(operation, MCA_BTL_RBUF_OPERATION_STAGED);
-}
-
-void mca_btl_rbuf_operation_restart(mca_btl_rbuf_operation_t *operation)
-{
-    become(operation, MCA_BTL_RBUF_OPERATION_STARTING);
 }
 
 /* ---- DECIDING and REGISTERING: without the lock ---- */
@@ -388,7 +367,7 @@ static void try_to_register(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operatio
     } else if (alone) {
         mca_btl_rbuf_help_pinned(MCA_BTL_RBUF_PINNED_BUFFER, &problem);
         operation->status = -ENOMEM;
-        become(operation, MCA_BTL_RBUF_OPERATION_ENDED);
+        mca_btl_rbuf_operation_become(operation, MCA_BTL_RBUF_OPERATION_ENDED);
     }
 }
 
@@ -437,14 +416,14 @@ static void holder_ended(mca_btl_rbuf_module_t *module)
         operation = SLIST_FIRST(&module->pending);
         if (operation != NULL) {
             SLIST_REMOVE_HEAD(&module->pending, link);
-            become(operation, MCA_BTL_RBUF_OPERATION_REGISTERING);
+            mca_btl_rbuf_operation_become(operation, MCA_BTL_RBUF_OPERATION_REGISTERING);
             mca_btl_rbuf_operation_advance(module, operation);
         }
     } while (operation != NULL && module->holding == 0);
 }
 
-static mca_btl_rbuf_operation_t *pending_for(const mca_btl_rbuf_module_t *module,
-                                             const mca_btl_base_endpoint_t *endpoint)
+mca_btl_rbuf_operation_t *mca_btl_rbuf_operation_pending(const mca_btl_rbuf_module_t *module,
+                                                         const mca_btl_base_endpoint_t *endpoint)
 {
     mca_btl_rbuf_operation_t *operation;
 
@@ -457,21 +436,15 @@ static mca_btl_rbuf_operation_t *pending_for(const mca_btl_rbuf_module_t *module
     return operation;
 }
 
-bool mca_btl_rbuf_operation_is_pending(const mca_btl_rbuf_module_t *module,
-                                       const mca_btl_base_endpoint_t *endpoint)
-{
-    return pending_for(module, endpoint) != NULL;
-}
-
 void mca_btl_rbuf_operations_abandon(mca_btl_rbuf_module_t *module,
                                      const mca_btl_base_endpoint_t *endpoint)
 {
     mca_btl_rbuf_operation_t *operation;
 
-    while ((operation = pending_for(module, endpoint)) != NULL) {
+    while ((operation = mca_btl_rbuf_operation_pending(module, endpoint)) != NULL) {
         SLIST_REMOVE(&module->pending, operation, mca_btl_rbuf_operation, link);
         operation->status = -ECONNRESET;
-        become(operation, MCA_BTL_RBUF_OPERATION_ENDED);
+        mca_btl_rbuf_operation_become(operation, MCA_BTL_RBUF_OPERATION_ENDED);
         mca_btl_rbuf_operation_advance(module, operation);
     }
 }
@@ -492,7 +465,7 @@ void mca_btl_rbuf_operation_ended(mca_btl_rbuf_module_t *module,
     module->copying -=
         from == MCA_BTL_RBUF_OPERATION_COPIED && operation->user == MCA_BTL_RBUF_OF_WINDOW;
     operation->status = status;
-    become(operation, MCA_BTL_RBUF_OPERATION_ENDED);
+    mca_btl_rbuf_operation_become(operation, MCA_BTL_RBUF_OPERATION_ENDED);
     mca_btl_rbuf_operation_advance(module, operation);
     if (from == MCA_BTL_RBUF_OPERATION_HOLDING) {
         holder_ended(module);

@@ -113,20 +113,19 @@ bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
 void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
                                     const mca_btl_rbuf_operation_t *operation);
 
-/* It waits for core: the caller starts its put. The lock is held. */
-void mca_btl_rbuf_operation_stage(mca_btl_rbuf_operation_t *operation);
-
-/* It is to go in place after all, as its `rma` says. The lock is held. */
-void mca_btl_rbuf_operation_restart(mca_btl_rbuf_operation_t *operation);
+/* From here on it waits for what the state says: for a put that the caller starts (STAGED), or for
+ * its way in place after all, as its `rma` says (STARTING). The lock is held. */
+void mca_btl_rbuf_operation_become(mca_btl_rbuf_operation_t *operation,
+                                   mca_btl_rbuf_operation_state_t state);
 
 /* Moves it on until it waits for core, or for another operation, or is FREE. The lock is held; it
  * is let go meanwhile where memory is registered, and for the callback. */
 void mca_btl_rbuf_operation_advance(mca_btl_rbuf_module_t *module,
                                     mca_btl_rbuf_operation_t *operation);
 
-/* Whether an operation for the endpoint is PENDING. The lock is held. */
-bool mca_btl_rbuf_operation_is_pending(const mca_btl_rbuf_module_t *module,
-                                       const mca_btl_base_endpoint_t *endpoint);
+/* An operation for the endpoint that is PENDING, or NULL. The lock is held. */
+mca_btl_rbuf_operation_t *mca_btl_rbuf_operation_pending(const mca_btl_rbuf_module_t *module,
+                                                         const mca_btl_base_endpoint_t *endpoint);
 
 /* Ends those of them that there are, with an error: the endpoint is going. The lock is held; it is
  * let go meanwhile for callbacks. */

@@ -1,24 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See btl/osc.h. */
-#include "btl/osc.h"
+/*
+ * What is to be said of the one-sided component that parameter osc chooses.
+ *
+ * osc/rdma of Open MPI 4 wants atomic operations of the adapter, and makes no window where there
+ * are none: MPI's error says nothing of that. Where osc/rbuf is opened, too, it says so when a
+ * window is wanted (ompi/mca/osc/rbuf/osc_rbuf_component.c); where a list names osc/rdma alone, it
+ * is said here. Open MPI 5 has atomic operations of its own for such adapters.
+ *
+ * Open MPI 4's other one-sided component, osc/pt2pt, takes the acknowledgement of a flush for a
+ * sign that all data before it have arrived. Over a transport that copies large messages out of
+ * staging, or reads them, the acknowledgement may pass them: the end of a get's buffer is old
+ * still. Seen with 4.1.4 under MPI_Win_lock_all, from 48,000 bytes on, also over openib without
+ * leave_pinned. Nothing in a BTL's interface lets a message wait for the user's copy of another, so
+ * it is said.
+ */
+#include "btl/btl.h"
 
-#include <stdbool.h>
-#include <string.h>
-
+#include "common/names.h"
 #include "opal/mca/base/mca_base_var.h"
-
-#include "module/module.h"
 #include "params/help.h"
 #include "params/protocol.h"
 
-/* True if the name is an element of the comma list. */
+/* True if the name is an element of the list. */
 static bool has_name(const char *list, const char *name)
 {
-    const size_t length = strlen(name);
+    struct rbuf_name element;
 
-    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) {
+    while (rbuf_names_next(&list, &element)) {
+        if (rbuf_name_is(&element, name)) {
             return true;
         }
     }
@@ -72,23 +81,20 @@ static const char *osc_list(void)
                : NULL;
 }
 
-static bool is_series_4(void)
-{
-    return OPAL_MAJOR_VERSION < 5;
-}
-
 void mca_btl_rbuf_osc_warn(void)
 {
     static bool looked = false;
     const char *list = osc_list();
 
-    if (!looked && is_series_4() &&
-        mca_btl_rbuf_protocol()->travel != MCA_BTL_RBUF_TRAVEL_IN_PLACE && is_left(list)) {
+    if (looked || OPAL_MAJOR_VERSION >= 5) {
+        return;
+    }
+    looked = true;
+    if (mca_btl_rbuf_protocol()->travel != MCA_BTL_RBUF_TRAVEL_IN_PLACE && is_left(list)) {
         mca_btl_rbuf_help("osc pt2pt", opal_process_info.nodename, list, NULL);
     }
-    if (!looked && is_series_4() && !has_atomics() && is_rdma_alone(list)) {
+    if (!has_atomics() && is_rdma_alone(list)) {
         mca_btl_rbuf_help("osc rdma", opal_process_info.nodename,
                           mca_btl_rbuf_process.ports[0]->name, list, NULL);
     }
-    looked = true;
 }

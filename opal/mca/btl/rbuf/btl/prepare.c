@@ -3,15 +3,11 @@
  * prepare_src: what of a message goes along, by which channel, and what of the rest may be early
  * data.
  */
-#include "btl/prepare.h"
+#include "btl/btl.h"
 
 #include "module/convertor.h"
-#include "module/eager_limit.h"
-#include "peers/endpoint.h"
-#include "peers/packed.h"
 #include "module/thresholds.h"
 #include "core/rendezvous/early.h"
-#include "opal/datatype/opal_convertor.h"
 
 /*
  * Fragments of packed data go over the bulk channel, also a small last one: nothing small waits
@@ -49,21 +45,6 @@ static void prepare_early(const mca_btl_base_endpoint_t *endpoint,
     rendezvous->source_bytes = convertor->local_size - offset;
 }
 
-/* What packed data has as early data, or what comes behind that. */
-static mca_btl_base_descriptor_t *prepare_claimed(const mca_btl_rbuf_module_t *module,
-                                                  mca_btl_rbuf_frag_t *frag, size_t reserve,
-                                                  size_t *size, uint32_t flags)
-{
-    if (frag == NULL) {
-        return NULL;
-    }
-    *size = frag->packed;
-    frag->segment.seg_len = reserve + *size;
-    frag->base.des_flags = flags;
-    frag->am.channel = (uint8_t) channel_for(module, reserve + *size, flags);
-    return &frag->base;
-}
-
 /*
  * How much of the data goes along in a message.
  *
@@ -93,6 +74,15 @@ static size_t payload_of(const mca_btl_rbuf_module_t *module,
         most = room;
     }
     return most < offered ? most : offered;
+}
+
+/* Packs `*payload` bytes behind `reserve`, or fewer; says how many. */
+static bool pack_behind(struct opal_convertor_t *convertor, mca_btl_rbuf_frag_t *frag,
+                        size_t reserve, size_t *payload)
+{
+    frag->segment.seg_addr.pval = frag->am.header + 1;
+    return *payload == 0 ||
+           mca_btl_rbuf_pack(convertor, (unsigned char *) (frag->am.header + 1) + reserve, payload);
 }
 
 /* The rendezvous is about to leave: what follows it may be early data. */
@@ -136,30 +126,31 @@ mca_btl_base_descriptor_t *mca_btl_rbuf_prepare_src(mca_btl_base_module_t *btl,
     mca_btl_rbuf_module_t *module;
     mca_btl_rbuf_frag_t *frag;
     size_t payload;
+    bool is_claimed; /* has early data, or comes behind them */
 
     (void) order;
     endpoint = is_fragment ? mca_btl_rbuf_endpoint_first(endpoint) : endpoint;
     module = endpoint->module;
-    payload = payload_of(module, convertor, flags, reserve, *size);
-    if (is_fragment && reserve + sizeof(struct rbuf_fragment) <= MCA_BTL_RBUF_SMALL_PAYLOAD &&
-        mca_btl_rbuf_packed_claim(module, endpoint, convertor, reserve, *size, &frag)) {
-        return prepare_claimed(module, frag, reserve, size, flags);
-    }
-    if (is_fragment) {
+    is_claimed = is_fragment &&
+                 reserve + sizeof(struct rbuf_fragment) <= MCA_BTL_RBUF_SMALL_PAYLOAD &&
+                 mca_btl_rbuf_packed_claim(module, endpoint, convertor, reserve, *size, &frag);
+    if (is_fragment && !is_claimed) {
         forget_early(module, endpoint, convertor);
     }
-    frag = mca_btl_rbuf_frag_take(module, reserve + payload);
+    if (!is_claimed) {
+        payload = payload_of(module, convertor, flags, reserve, *size);
+        frag = mca_btl_rbuf_frag_take(module, reserve + payload);
+    }
     if (frag == NULL) {
         return NULL;
     }
-    if (payload > 0 &&
-        !mca_btl_rbuf_pack(convertor, (unsigned char *) (frag->am.header + 1) + reserve,
-                           &payload)) {
+    if (is_claimed) {
+        payload = frag->packed;
+    } else if (!pack_behind(convertor, frag, reserve, &payload)) {
         mca_btl_rbuf_free(btl, &frag->base);
         return NULL;
     }
     *size = payload;
-    frag->segment.seg_addr.pval = frag->am.header + 1;
     frag->segment.seg_len = reserve + *size;
     frag->base.des_flags = flags;
     frag->am.channel = (uint8_t) channel_for(module, reserve + *size, flags);

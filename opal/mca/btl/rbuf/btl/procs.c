@@ -9,23 +9,12 @@
  *
  * What comes once the module is finalized goes nowhere (mca_btl_rbuf_is_finalized()).
  */
-#include "btl/osc.h"
-#include "btl/procs.h"
+#include "btl/btl.h"
 
-#include <time.h>
-
-#include "btl/async.h"
-#include "btl/serving.h"
-#include "peers/poll_cq.h"
-#include "btl/connections.h"
 #include "report/counters.h"
-#include "peers/endpoint.h"
-#include "module/module_open.h"
-#include "btl/progress.h"
-#include "btl/put_get.h"
 #include "btl/operation.h"
 
-#define DRAIN_SECONDS 10
+#define DRAIN_NS 10000000000ull
 
 int mca_btl_rbuf_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t **procs,
                            mca_btl_base_endpoint_t **endpoints, opal_bitmap_t *reachable)
@@ -47,14 +36,6 @@ int mca_btl_rbuf_add_procs(mca_btl_base_module_t *btl, size_t count, opal_proc_t
     return OPAL_SUCCESS;
 }
 
-static bool time_is_up(time_t since)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec - since > DRAIN_SECONDS;
-}
-
 /* What is waited for in drain(). */
 typedef enum { UNTIL_SENT, UNTIL_HEARD, UNTIL_RETURNED, UNTIL_ACTED_ON } drain_t;
 
@@ -65,7 +46,7 @@ static bool is_drained(mca_btl_base_endpoint_t *endpoint, drain_t until)
     switch (until) {
     case UNTIL_SENT:
         return endpoint->state == MCA_BTL_RBUF_FAILED || mca_btl_rbuf_endpoint_has_left(endpoint) ||
-               (!mca_btl_rbuf_operation_is_pending(module, endpoint) &&
+               (mca_btl_rbuf_operation_pending(module, endpoint) == NULL &&
                 (endpoint->state == MCA_BTL_RBUF_IDLE || rbuf_peer_flush(endpoint->peer)));
     case UNTIL_HEARD:
         return endpoint->connection == NULL || endpoint->state != MCA_BTL_RBUF_CONNECTED;
@@ -82,11 +63,10 @@ static bool is_drained(mca_btl_base_endpoint_t *endpoint, drain_t until)
 /* Progresses until every endpoint (or just `only`) is as wanted, or the time is up. */
 static void drain(mca_btl_rbuf_module_t *module, const mca_btl_base_endpoint_t *only, drain_t until)
 {
-    struct timespec start;
+    const uint64_t deadline = mca_btl_rbuf_now_ns() + DRAIN_NS;
     bool drained = false;
 
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    while (!drained && !time_is_up(start.tv_sec)) {
+    while (!drained && mca_btl_rbuf_now_ns() < deadline) {
         mca_btl_base_endpoint_t *endpoint;
 
         mca_btl_rbuf_connections_progress();
@@ -141,7 +121,7 @@ static void retire(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
         mca_btl_rbuf_unlock(module);
         drain(module, endpoint, UNTIL_ACTED_ON);
         mca_btl_rbuf_lock(module);
-    } while (mca_btl_rbuf_operation_is_pending(module, endpoint));
+    } while (mca_btl_rbuf_operation_pending(module, endpoint) != NULL);
     mca_btl_rbuf_endpoint_destroy(endpoint);
     mca_btl_rbuf_unlock(module);
 }
@@ -179,7 +159,6 @@ int mca_btl_rbuf_finalize(mca_btl_base_module_t *btl)
         rbuf_core_close(&module->core);
     }
     mca_btl_rbuf_operations_close(module);
-    mca_btl_rbuf_handles_close(module);
     mca_btl_rbuf_module_close(module);
     return OPAL_SUCCESS;
 }

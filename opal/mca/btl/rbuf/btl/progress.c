@@ -10,29 +10,15 @@
  * (Fragments of packed data must not overtake each other.) Between two rendezvous or answers, core
  * goes on with data. Events that this raises wait in the queue: acting on one does not nest here.
  */
-#include "btl/progress.h"
+#include "btl/btl.h"
 
 #include <stdio.h>
 
-#include "btl/async.h"
 #include "btl/callback.h"
-#include "btl/serving.h"
-#include "peers/poll_cq.h"
-#include "btl/connections.h"
-#include "peers/disconnected.h"
-#include "peers/endpoint.h"
 #include "params/help.h"
-#include "peers/latency.h"
-#include "btl/register_mem.h"
 #include "btl/operation.h"
-#include "peers/packed.h"
-#include "btl/put_get.h"
-#include "module/ring.h"
-#include "btl/send.h"
-#include "module/staging.h"
 #include "connect/descriptors.h"
 #include "opal/util/output.h"
-#include "verbs/receive.h"
 
 #define EVENTS  64            /* acted on in one pass: as many as a ring has slots */
 #define LOOK_NS 1000000000ull /* between looks at the adapter's events */
@@ -169,16 +155,13 @@ static void act(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
         mca_btl_rbuf_sent(module, event->am, event->status);
         break;
     case RBUF_EVENT_PUT:
-        mca_btl_rbuf_put_ended(module, event->put, event->status);
-        break;
     case RBUF_EVENT_GET:
-        mca_btl_rbuf_get_ended(module, event->get, event->status);
+    case RBUF_EVENT_RMA: /* all three are the first of an operation */
+        mca_btl_rbuf_operation_ended(module, (mca_btl_rbuf_operation_t *) (void *) event->put,
+                                     event->status);
         break;
     case RBUF_EVENT_DIRECT:
         mca_btl_rbuf_put_direct(module, event->put);
-        break;
-    case RBUF_EVENT_RMA:
-        mca_btl_rbuf_rma_ended(module, event->rma, event->status);
         break;
     case RBUF_EVENT_REGISTER:
         mca_btl_rbuf_grant_expired(module, event->grant);
@@ -193,19 +176,6 @@ static void act(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
         peer_failed(module, event->peer, event->status);
         break;
     }
-}
-
-/* Gives back what a delivered message occupied; true if that was a receive buffer. The caller holds
- * the lock. */
-static bool release(const struct rbuf_event *delivered)
-{
-    struct rbuf_buffer *buffer = delivered->delivery.buffer;
-
-    rbuf_core_release(delivered->peer, &delivered->delivery); /* which looks into it */
-    if (buffer != NULL) {
-        rbuf_receive_recycle(buffer);
-    }
-    return buffer != NULL;
 }
 
 /* Acts on events, unless another thread does; returns their number. The caller holds the lock,
@@ -231,7 +201,7 @@ static int drain(mca_btl_rbuf_module_t *module)
         act(module, &event);
         mca_btl_rbuf_lock(module);
         if (event.kind == RBUF_EVENT_DELIVER) {
-            collected = release(&event) || collected;
+            collected = mca_btl_rbuf_release(&event) || collected;
         }
         count++;
     }

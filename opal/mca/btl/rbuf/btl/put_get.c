@@ -17,13 +17,11 @@
  * its callback is delivered behind the data (btl/callback.h). A put into registered memory is
  * complete when it has arrived.
  */
-#include "btl/put_get.h"
+#include "btl/btl.h"
 
 #include <errno.h>
 
-#include "peers/connect.h"
 #include "params/help.h"
-#include "btl/register_mem.h"
 #include "btl/operation.h"
 #include "opal/runtime/opal_progress.h"
 
@@ -44,7 +42,7 @@ static mca_btl_rbuf_user_t user_of(const struct rbuf_offer *remote)
 static void put_staged(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
                        const struct rbuf_offer *offer)
 {
-    mca_btl_rbuf_operation_stage(operation);
+    mca_btl_rbuf_operation_become(operation, MCA_BTL_RBUF_OPERATION_STAGED);
     operation->put_id = offer->id;
     operation->put = (struct rbuf_put){.source = operation->local_address, .offer = *offer};
     mca_btl_rbuf_auto_lane(&module->registrar, operation->local_address, offer->bytes,
@@ -71,7 +69,7 @@ static void put_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t
  * staged offer has no schedule. The lock is held. */
 static void put_refused(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
-    mca_btl_rbuf_operation_stage(operation);
+    mca_btl_rbuf_operation_become(operation, MCA_BTL_RBUF_OPERATION_STAGED);
     rbuf_core_raise(&module->core, RBUF_EVENT_PUT, operation->endpoint->peer, &operation->put,
                     -EPROTO);
 }
@@ -130,28 +128,13 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     return OPAL_SUCCESS;
 }
 
-void mca_btl_rbuf_put_ended(mca_btl_rbuf_module_t *module, struct rbuf_put *put, int status)
-{
-    mca_btl_rbuf_operation_ended(module, (mca_btl_rbuf_operation_t *) (void *) put, status);
-}
-
-void mca_btl_rbuf_get_ended(mca_btl_rbuf_module_t *module, struct rbuf_get *get, int status)
-{
-    mca_btl_rbuf_operation_ended(module, (mca_btl_rbuf_operation_t *) (void *) get, status);
-}
-
-void mca_btl_rbuf_rma_ended(mca_btl_rbuf_module_t *module, struct rbuf_rma *rma, int status)
-{
-    mca_btl_rbuf_operation_ended(module, (mca_btl_rbuf_operation_t *) (void *) rma, status);
-}
-
 void mca_btl_rbuf_put_direct(mca_btl_rbuf_module_t *module, struct rbuf_put *put)
 {
     mca_btl_rbuf_operation_t *operation = (mca_btl_rbuf_operation_t *) (void *) put;
     const struct rbuf_offer offer = put->offer;
 
     mca_btl_rbuf_lock(module);
-    mca_btl_rbuf_operation_restart(operation);
+    mca_btl_rbuf_operation_become(operation, MCA_BTL_RBUF_OPERATION_STARTING);
     put_in_place(module, operation, offer.base, offer.rkey, offer.bytes);
     mca_btl_rbuf_unlock(module);
 }

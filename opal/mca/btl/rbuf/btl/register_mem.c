@@ -15,6 +15,7 @@
 
 #include <stdlib.h>
 
+#include "btl/btl.h"
 #include "btl/callback.h"
 #include "params/help.h"
 #include "module/thresholds.h"
@@ -22,41 +23,15 @@
 #define REMOTE                                                                                     \
     (MCA_BTL_REG_FLAG_REMOTE_READ | MCA_BTL_REG_FLAG_REMOTE_WRITE | MCA_BTL_REG_FLAG_REMOTE_ATOMIC)
 
-static mca_btl_rbuf_handle_t *handle_take(mca_btl_rbuf_module_t *module, void *base, size_t bytes,
-                                          mca_btl_rbuf_handle_state_t state)
+static mca_btl_rbuf_handle_t *handle_make(void *base, size_t bytes)
 {
-    mca_btl_rbuf_handle_t *handle;
+    mca_btl_rbuf_handle_t *handle = malloc(sizeof(*handle));
 
-    mca_btl_rbuf_lock(module);
-    handle = SLIST_FIRST(&module->handles);
     if (handle != NULL) {
-        SLIST_REMOVE_HEAD(&module->handles, link);
-    }
-    mca_btl_rbuf_unlock(module);
-    if (handle == NULL) {
-        handle = malloc(sizeof(*handle));
-    }
-    if (handle != NULL) {
-        *handle = (mca_btl_rbuf_handle_t){.state = state, .base = base, .bytes = bytes};
+        *handle = (mca_btl_rbuf_handle_t){
+            .state = MCA_BTL_RBUF_HANDLE_LAZY, .base = base, .bytes = bytes};
     }
     return handle;
-}
-
-static void handle_give(mca_btl_rbuf_module_t *module, mca_btl_rbuf_handle_t *handle)
-{
-    mca_btl_rbuf_lock(module);
-    SLIST_INSERT_HEAD(&module->handles, handle, link);
-    mca_btl_rbuf_unlock(module);
-}
-
-void mca_btl_rbuf_handles_close(mca_btl_rbuf_module_t *module)
-{
-    mca_btl_rbuf_handle_t *handle;
-
-    while ((handle = SLIST_FIRST(&module->handles)) != NULL) {
-        SLIST_REMOVE_HEAD(&module->handles, link);
-        free(handle);
-    }
 }
 
 /* Makes `handle` one of `registration`, whose offer tells a peer where to write; false if that is
@@ -109,7 +84,7 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
                                               mca_btl_base_endpoint_t *endpoint, void *base,
                                               size_t bytes)
 {
-    mca_btl_rbuf_handle_t *handle = handle_take(module, base, bytes, MCA_BTL_RBUF_HANDLE_LAZY);
+    mca_btl_rbuf_handle_t *handle = handle_make(base, bytes);
     struct rbuf_problem problem;
 
     if (handle == NULL) {
@@ -122,7 +97,7 @@ static mca_btl_rbuf_handle_t *register_target(mca_btl_rbuf_module_t *module,
         return handle;
     }
     if (!handle_grant(module, endpoint, handle)) {
-        handle_give(module, handle);
+        free(handle);
         mca_btl_rbuf_help("no memory", opal_process_info.nodename, "granting a receive", NULL);
         return NULL;
     }
@@ -174,16 +149,16 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
         }
         break;
     case 0:
-        return handle_take(module, base, size, MCA_BTL_RBUF_HANDLE_LAZY);
+        return handle_make(base, size);
     case MCA_BTL_REG_FLAG_LOCAL_WRITE:
         if (module->registrar.choice != NULL) {
-            return handle_take(module, base, size, MCA_BTL_RBUF_HANDLE_LAZY);
+            return handle_make(base, size);
         }
         break;
     default:
         break;
     }
-    handle = handle_take(module, base, size, MCA_BTL_RBUF_HANDLE_REGISTERED);
+    handle = handle_make(base, size);
     if (handle == NULL) {
         mca_btl_rbuf_help("no memory", opal_process_info.nodename,
                           "registering memory of one-sided communication", NULL);
@@ -196,7 +171,7 @@ mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_modul
         mca_btl_rbuf_help_pinned((flags & REMOTE) != 0 ? MCA_BTL_RBUF_PINNED_WINDOW
                                                        : MCA_BTL_RBUF_PINNED_BUFFER,
                                  &problem);
-        handle_give(module, handle);
+        free(handle);
         return NULL;
     }
     handle->offer.mode = RBUF_OFFER_WINDOW;
@@ -210,7 +185,6 @@ int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
                                 mca_btl_base_registration_handle_t *handle)
 {
     mca_btl_rbuf_module_t *module = mca_btl_rbuf_module(btl);
-    mca_btl_rbuf_registration_t *registration;
     const uint64_t ns = mca_btl_rbuf_auto_elapsed(&handle->timing);
 
     mca_btl_rbuf_lock(module);
@@ -223,40 +197,43 @@ int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
             rbuf_grant_close(grant);
         }
     }
-    registration = handle->registration;
     if (handle->state == MCA_BTL_RBUF_HANDLE_WINDOW) {
         SLIST_REMOVE(&module->windows, handle, mca_btl_base_registration_handle_t, link);
     }
-    SLIST_INSERT_HEAD(&module->handles, handle, link);
     mca_btl_rbuf_unlock(module);
-    mca_btl_rbuf_registration_give(&module->registrar, registration);
+    mca_btl_rbuf_registration_give(&module->registrar, handle->registration);
+    free(handle);
     return OPAL_SUCCESS;
 }
 
-/* The grant may have been closed since the event was raised, or be another one by now: only a grant
- * that waits for this is looked at. */
+/* The grant may have been closed since the event raised, or be another one by now, and its handle
+ * be freed: only a grant that waits for this is looked at, and a handle by who holds the lock. */
 void mca_btl_rbuf_grant_expired(mca_btl_rbuf_module_t *module, struct rbuf_grant *grant)
 {
     mca_btl_rbuf_registration_t *registration;
     mca_btl_rbuf_handle_t *handle = NULL;
+    mca_btl_rbuf_handle_t memory;
     struct rbuf_problem problem;
+    bool waits;
 
     mca_btl_rbuf_lock(module);
     if (grant->state == RBUF_GRANT_REGISTERING) {
         handle = grant->user;
+        memory = *handle;
     }
     mca_btl_rbuf_unlock(module);
     if (handle == NULL) {
         return;
     }
-    registration = mca_btl_rbuf_registration_take(&module->registrar, 0, handle->base,
-                                                  handle->bytes, MCA_BTL_RBUF_TARGET, &problem);
+    registration = mca_btl_rbuf_registration_take(&module->registrar, 0, memory.base, memory.bytes,
+                                                  MCA_BTL_RBUF_TARGET, &problem);
     mca_btl_rbuf_lock(module);
-    if (grant->state == RBUF_GRANT_REGISTERING && registration != NULL) {
+    waits = grant->state == RBUF_GRANT_REGISTERING && grant->user == handle;
+    if (waits && registration != NULL) {
         handle->registration = registration;
         rbuf_grant_direct(grant, registration->mr->rkey);
         registration = NULL;
-    } else if (grant->state == RBUF_GRANT_REGISTERING) {
+    } else if (waits) {
         rbuf_grant_not_direct(grant);
     }
     mca_btl_rbuf_unlock(module);

@@ -31,13 +31,6 @@ struct mca_btl_base_registration_handle_t {
 
 typedef struct mca_btl_base_registration_handle_t mca_btl_rbuf_handle_t;
 
-mca_btl_base_registration_handle_t *mca_btl_rbuf_register_mem(mca_btl_base_module_t *btl,
-                                                              mca_btl_base_endpoint_t *endpoint,
-                                                              void *base, size_t size,
-                                                              uint32_t flags);
-int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
-                                mca_btl_base_registration_handle_t *handle);
-
 /* The handle of a window of this process that holds so many bytes at `address`; NULL: there is
  * none. It stays valid as long as Open MPI keeps the window. No lock is held. */
 mca_btl_rbuf_handle_t *mca_btl_rbuf_window_at(mca_btl_rbuf_module_t *module, uint64_t address,
@@ -46,8 +39,5 @@ mca_btl_rbuf_handle_t *mca_btl_rbuf_window_at(mca_btl_rbuf_module_t *module, uin
 /* A grant has waited too long for staging: its buffer is registered instead, if that is possible.
  * No lock is held. */
 void mca_btl_rbuf_grant_expired(mca_btl_rbuf_module_t *module, struct rbuf_grant *grant);
-
-/* Frees the handles; Open MPI has none. */
-void mca_btl_rbuf_handles_close(mca_btl_rbuf_module_t *module);
 
 #endif

@@ -10,21 +10,11 @@
  * under way in this manner, sendi asks to be called again as send, and that tells when the message
  * has gone.
  */
-#include "btl/send.h"
+#include "btl/btl.h"
 
-#include "btl/async.h"
 #include "btl/by_ring.h"
-#include "btl/callback.h"
-#include "peers/connect.h"
-#include "module/convertor.h"
-#include "module/eager_limit.h"
-#include "module/fragment.h"
-#include "peers/packed.h"
 #include "registration/reuse.h"
-#include "params/params.h"
-#include "module/thresholds.h"
 #include "core/choice/choice.h"
-#include "opal/datatype/opal_convertor.h"
 
 #define HEADER_BYTES  sizeof(struct rbuf_message_header)
 #define DETACHED_MOST 256u
@@ -204,7 +194,7 @@ __attribute__((noinline)) bool mca_btl_rbuf_send_by_slots(struct mca_btl_rbuf_ou
     sent = packed &&
            rbuf_ring_long_end(endpoint->peer, message.tag, mca_btl_rbuf_callback_after(endpoint));
     if (sent && bytes > module->room[RBUF_CONTROL]) {
-        mca_btl_rbuf_eager_by_ring(module);
+        rbuf_eager_by_ring(&module->eager);
     }
     mca_btl_rbuf_unlock(module);
     if (packed && !sent) {

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The service (btl/service.h): who listens, and who calls the handler.
+ * A module's part of the service (btl/service.h): who listens, and who calls the handler.
+ *
+ * Messages of the service leave core's queue of events for one of their own, in their order, as
+ * soon as anybody looks: the process in its progress, or the listener's thread in a visit, which
+ * leaves all others where they are. There the first waits until the handler takes it, and its place
+ * in a ring or receive buffer with it.
+ *
+ *     OFF -> ON -> CALLING -> ON -> OFF
+ *     CALLING -> ENDING -> OFF       nobody listens any more while the handler is called
  *
  * The handler is called in state CALLING and without the lock by the process, or with the lock held
  * by the listener's thread, which goes away in that state: so one call at a time, and in order. An
  * answer's fragment is taken before the call: what the handler has done is never undone since there
  * is no memory to say so.
  */
-#include "btl/serving.h"
+#include "btl/btl.h"
 
 #include <errno.h>
 #include <sched.h>
 
-#include "btl/async.h"
-#include "btl/send.h"
-#include "module/module.h"
 #include "params/params.h"
-#include "peers/connect.h"
-#include "peers/endpoint.h"
-#include "peers/poll_cq.h"
 #include "rbuf_version.h"
-#include "verbs/receive.h"
 
 #define MESSAGES 64 /* for the handler in one call of progress */
 #define ROUNDS   64 /* of progress in one visit, while there is something to do */
@@ -51,11 +52,7 @@ static bool is_calling(const mca_btl_rbuf_module_t *module)
 /* Gives back what a message occupied. */
 static void release(mca_btl_rbuf_module_t *module, const struct rbuf_event *event)
 {
-    struct rbuf_buffer *buffer = event->delivery.buffer;
-
-    rbuf_core_release(event->peer, &event->delivery);
-    if (buffer != NULL) {
-        rbuf_receive_recycle(buffer);
+    if (mca_btl_rbuf_release(event)) {
         mca_btl_rbuf_post_receives(module);
     }
 }

@@ -8,7 +8,6 @@
 #include "params/params.h"
 #include "core/base/copy.h"
 #include "core/base/schedule.h"
-#include "opal/datatype/opal_convertor.h"
 
 #define TURN_BYTES 4096u
 #define LINE_BYTES 64u

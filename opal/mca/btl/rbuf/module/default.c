@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
-/* See module/default.h. One thread, before there are modules. */
-#include "module/default.h"
+/*
+ * What protocol `default` is on this machine: measures what core/choice/default.h decides by.
+ * Processes of a job may choose differently: a message's receiver offers what it can, its sender
+ * takes that.
+ *
+ * One thread, before there are modules.
+ */
+#include "module/module.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module/module.h"
 #include "params/params.h"
 #include "core/base/checksum.h"
 #include "core/base/copy.h"

@@ -15,7 +15,7 @@
  * Under the module's lock; ob1 and others read the limit without it, and may do so a message too
  * late. A limit that the user has given stays.
  */
-#include "module/eager_limit.h"
+#include "module/module.h"
 
 #include "core/eager/ring_long.h"
 #include "opal/mca/base/mca_base_var.h"
@@ -79,11 +79,6 @@ void mca_btl_rbuf_eager_all_far(mca_btl_rbuf_module_t *module, bool far)
 
     eager->most = far ? eager->far : eager->near;
     module->super.btl_eager_limit = rbuf_eager_limit(eager);
-}
-
-void mca_btl_rbuf_eager_by_ring(mca_btl_rbuf_module_t *module)
-{
-    rbuf_eager_by_ring(&module->eager);
 }
 
 /* Whether the peer leases no ring that takes such a message. */

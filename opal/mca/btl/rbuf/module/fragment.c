@@ -16,7 +16,6 @@
 #include <sys/mman.h>
 
 #include "params/help.h"
-#include "registration/registrar.h"
 
 #define HEADER_BYTES sizeof(struct rbuf_message_header)
 #define LINE_BYTES   64u
@@ -35,11 +34,10 @@ void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module)
 
         while ((slab = SLIST_FIRST(&pool->slabs)) != NULL) {
             SLIST_REMOVE_HEAD(&pool->slabs, link);
-            for (unsigned j = 0; j < slab->count; j++) {
+            for (unsigned j = 0; j < pool->per_slab; j++) {
                 OBJ_DESTRUCT(&slab->frags[j]);
             }
             rbuf_memory_free(&slab->memory);
-            free(slab->frags);
             free(slab);
         }
         SLIST_INIT(&pool->free);
@@ -95,35 +93,22 @@ static bool pool_grow(mca_btl_rbuf_module_t *module, struct mca_btl_rbuf_pool *p
     if (pool->limit != 0 && pool->count + pool->per_slab > pool->limit) {
         return false;
     }
-    slab = calloc(1, sizeof(*slab));
-    if (slab == NULL) {
+    slab = calloc(1, sizeof(*slab) + pool->per_slab * sizeof(slab->frags[0]));
+    if (slab == NULL || !slab_allocate(module, pool, &slab->memory, problem)) {
+        free(slab);
         return false;
     }
-    slab->count = pool->per_slab;
-    slab->frags = calloc(slab->count, sizeof(*slab->frags));
-    if (slab->frags == NULL) {
-        goto free_slab;
-    }
-    if (!slab_allocate(module, pool, &slab->memory, problem)) {
-        goto free_frags;
-    }
-    for (unsigned i = 0; i < slab->count; i++) {
+    for (unsigned i = 0; i < pool->per_slab; i++) {
         frag_init(pool, slab, i);
     }
-    pool->count += slab->count;
+    pool->count += pool->per_slab;
     SLIST_INSERT_HEAD(&pool->slabs, slab, link);
     return true;
-
-free_frags:
-    free(slab->frags);
-free_slab:
-    free(slab);
-    return false;
 }
 
 /* Each pool has something from the start: when later no more memory can be pinned, user memory has
  * taken it all, what is here still goes round. */
-int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module)
+bool mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module)
 {
     const size_t inlined = module->port->max_inline;
     const bool unpinned = inlined >= HEADER_BYTES + FIN_PAYLOAD;
@@ -146,10 +131,10 @@ int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module)
         module->pools[i].module = module;
         if (!pool_grow(module, &module->pools[i], &problem)) {
             mca_btl_rbuf_help_problem(&problem);
-            return OPAL_ERR_OUT_OF_RESOURCE;
+            return false;
         }
     }
-    return OPAL_SUCCESS;
+    return true;
 }
 
 static struct mca_btl_rbuf_pool *pool_for(mca_btl_rbuf_module_t *module, size_t payload)

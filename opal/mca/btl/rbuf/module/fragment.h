@@ -59,16 +59,11 @@ typedef struct mca_btl_rbuf_frag {
 
 OBJ_CLASS_DECLARATION(mca_btl_rbuf_frag_t);
 
-SLIST_HEAD(mca_btl_rbuf_frag_list, mca_btl_rbuf_frag);
-
 struct mca_btl_rbuf_slab {
     SLIST_ENTRY(mca_btl_rbuf_slab) link;
     struct rbuf_memory memory;
-    mca_btl_rbuf_frag_t *frags;
-    unsigned count;
+    mca_btl_rbuf_frag_t frags[]; /* per_slab of its pool */
 };
-
-SLIST_HEAD(mca_btl_rbuf_slab_list, mca_btl_rbuf_slab);
 
 /* Fragments of one payload size; grows by slabs up to a limit. */
 struct mca_btl_rbuf_pool {
@@ -78,8 +73,8 @@ struct mca_btl_rbuf_pool {
     unsigned limit; /* fragments; 0: none */
     unsigned count;
     bool unpinned; /* what is sent from it travels inside the request */
-    struct mca_btl_rbuf_frag_list free;
-    struct mca_btl_rbuf_slab_list slabs;
+    SLIST_HEAD(, mca_btl_rbuf_frag) free;
+    SLIST_HEAD(, mca_btl_rbuf_slab) slabs;
 };
 
 #define MCA_BTL_RBUF_SMALL_PAYLOAD 512u /* of the first pool, bytes */
@@ -98,7 +93,7 @@ static inline mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_of(struct rbuf_am *am)
     return (mca_btl_rbuf_frag_t *) (void *) ((char *) am - offsetof(mca_btl_rbuf_frag_t, am));
 }
 
-int mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module);
+bool mca_btl_rbuf_pools_open(mca_btl_rbuf_module_t *module); /* false, after a message */
 void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module);
 mca_btl_rbuf_frag_t *mca_btl_rbuf_frag_take(mca_btl_rbuf_module_t *module, size_t payload);
 /* Registered in any case; the caller holds the lock, likewise to give one back. */

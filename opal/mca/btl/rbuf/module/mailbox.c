@@ -9,12 +9,11 @@
  *
  * The caller holds the module's lock.
  */
-#include "module/mailbox.h"
+#include "module/module.h"
 
 #include <stdlib.h>
 
 #include "params/help.h"
-#include "registration/registrar.h"
 
 #define SLAB_MAILBOXES 63u /* with 576 bytes each a slab is 9 pages */
 #define SLAB_FREE      ((UINT64_C(1) << SLAB_MAILBOXES) - 1)

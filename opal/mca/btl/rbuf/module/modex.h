@@ -6,7 +6,6 @@
 #ifndef BTL_RBUF_MODEX_H
 #define BTL_RBUF_MODEX_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -56,7 +56,7 @@ struct mca_btl_rbuf_async {
     uint64_t visits;        /* of the thread; the lock guards it */
 };
 
-/* What a module's part of the service waits for (btl/serving.h). Somebody listens from ON on. */
+/* What a module's part of the service waits for (btl/serving.c). Somebody listens from ON on. */
 typedef enum {
     MCA_BTL_RBUF_SERVING_OFF,    /* somebody to listen */
     MCA_BTL_RBUF_SERVING_ENDING, /* as CALLING, and nobody listens any more */
@@ -64,7 +64,7 @@ typedef enum {
     MCA_BTL_RBUF_SERVING_CALLING /* the handler, called without the lock: nobody else calls it */
 } mca_btl_rbuf_serving_state_t;
 
-/* A module's part of the service for another component of ours (btl/serving.h). */
+/* A module's part of the service for another component of ours (btl/serving.c). */
 struct mca_btl_rbuf_serving {
     _Atomic mca_btl_rbuf_serving_state_t state; /* written with the lock held */
     struct rbuf_events waiting;
@@ -134,7 +134,6 @@ struct mca_btl_rbuf_module_t {
     struct mca_btl_rbuf_latency latency;
     SLIST_HEAD(, mca_btl_rbuf_mailbox_slab) mailbox_slabs;
     struct mca_btl_rbuf_pool pools[MCA_BTL_RBUF_POOLS];
-    SLIST_HEAD(, mca_btl_base_registration_handle_t) handles; /* free ones */
     SLIST_HEAD(, mca_btl_base_registration_handle_t) windows; /* for atomics of all processes */
     SLIST_HEAD(, mca_btl_rbuf_operation) operations;          /* free ones */
     SLIST_HEAD(, mca_btl_rbuf_operation) pending;             /* wait for a registration */
@@ -212,5 +211,66 @@ static inline void mca_btl_rbuf_unlock(mca_btl_rbuf_module_t *module)
 {
     mca_btl_rbuf_lock_leave(&module->lock);
 }
+
+/* ---- what the files of this folder do with a module ---- */
+
+/* Opened in STANDBY, started when it is needed, closed (module_open.c). NULL, after a message: it
+ * cannot be opened. */
+mca_btl_rbuf_module_t *mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index);
+/* Lets it run, if it does not yet: makes and pins what messages need. False, after a message the
+ * first time: it cannot be. The caller holds the lock, or nobody else knows of the module. */
+bool mca_btl_rbuf_module_start(mca_btl_rbuf_module_t *module);
+/* Frees everything; the endpoints are gone. */
+void mca_btl_rbuf_module_close(mca_btl_rbuf_module_t *module);
+
+/* The protocol `default` on this machine (default.c). Once, when the ports are open: replaces
+ * `default` in the parameters. What it measures takes a millisecond or two. */
+void mca_btl_rbuf_default_choose(void);
+/* "default: a core copies 11.2 GB/s, the ports carry 1.2 GB/s"; empty if another protocol was asked
+ * for. */
+const char *mca_btl_rbuf_default_why(void);
+
+/* Mailboxes of endpoints (mailbox.c). The lock is held. _reserve pins the first ones. False, after
+ * a message: there is no memory. */
+bool mca_btl_rbuf_mailboxes_reserve(mca_btl_rbuf_module_t *module);
+/* A zeroed mailbox of the module; NULL, after a message, if there is no memory. */
+struct rbuf_mailbox *mca_btl_rbuf_mailbox_take(mca_btl_rbuf_module_t *module);
+/* Takes it back. No queue pair is left by which a peer could write it. */
+void mca_btl_rbuf_mailbox_give(mca_btl_rbuf_module_t *module, struct rbuf_mailbox *mailbox);
+/* The key under which peers write it. */
+uint32_t mca_btl_rbuf_mailbox_rkey(const mca_btl_rbuf_module_t *module,
+                                   const struct rbuf_mailbox *mailbox);
+void mca_btl_rbuf_mailboxes_close(mca_btl_rbuf_module_t *module);
+
+/* Memory for eager rings (ring.c). */
+struct rbuf_ring_options mca_btl_rbuf_ring_options(const struct rbuf_port *port);
+void mca_btl_rbuf_ring_wanted(mca_btl_rbuf_module_t *module); /* no lock is held */
+void mca_btl_rbuf_rings_close(mca_btl_rbuf_module_t *module);
+
+/* Staging, which grows when core asks for more (staging.c). Most of a module in one direction,
+ * bytes: the process's, dealt out to its modules. A block at least, but where it was given. */
+size_t mca_btl_rbuf_staging_half(const mca_btl_rbuf_module_t *module);
+/* False, after a message: there is no memory. */
+bool mca_btl_rbuf_staging_open(mca_btl_rbuf_module_t *module,
+                               const struct rbuf_core_options *options, size_t half);
+struct rbuf_region mca_btl_rbuf_staging_region(const struct rbuf_range *range);
+void mca_btl_rbuf_staging_wanted(mca_btl_rbuf_module_t *module,
+                                 struct rbuf_arena *arena); /* no lock is held */
+
+/* The eager limit, which ob1 reads for each message: what raises and what lowers it
+ * (eager_limit.c). */
+void mca_btl_rbuf_eager_open(mca_btl_rbuf_module_t *module);
+/* A message longer than control_size goes over send/receive, since its ring is full, to the peer,
+ * for which `waiting` messages wait; no lock is held. */
+void mca_btl_rbuf_eager_beside(mca_btl_rbuf_module_t *module, const struct rbuf_peer *peer,
+                               uint32_t waiting, size_t bytes);
+/* A message of `bytes` goes by a rendezvous; no lock is held. */
+void mca_btl_rbuf_eager_rendezvous(mca_btl_rbuf_module_t *module, size_t bytes);
+/* The longest round trip to a peer that is near, ns; 0: it does not matter how far peers are. */
+uint64_t mca_btl_rbuf_eager_near_ns(const mca_btl_rbuf_module_t *module);
+/* Whether all peers that were timed are far; the lock is held. */
+void mca_btl_rbuf_eager_all_far(mca_btl_rbuf_module_t *module, bool far);
+/* Bytes of the longest eager message that there may be. */
+size_t mca_btl_rbuf_eager_most(const mca_btl_base_module_t *btl);
 
 #endif

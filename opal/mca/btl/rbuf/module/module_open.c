@@ -3,22 +3,12 @@
  * A port as a BTL module: what it owns, from opening to closing. Open MPI has to be given all
  * modules before it is known which are needed, so what costs memory is made when a module starts.
  */
-#include "module/module_open.h"
 
 #include <stdlib.h>
 #include <sys/random.h>
 
 #include "registration/auto.h"
-#include "module/eager_limit.h"
-#include "module/fragment.h"
 #include "params/help.h"
-#include "module/mailbox.h"
-#include "params/params.h"
-#include "params/protocol.h"
-#include "registration/registrar.h"
-#include "module/ring.h"
-#include "params/schedule.h"
-#include "module/staging.h"
 #include "module/thresholds.h"
 #include "verbs/queue_pair.h"
 #include "verbs/receive.h"
@@ -33,22 +23,15 @@ static void choose_protocol(const struct rbuf_port *port, size_t half,
                             struct rbuf_core_options *options)
 {
     const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+    const enum mca_btl_rbuf_cut cut = mca_btl_rbuf_protocol()->cut;
     struct rbuf_schedule *schedule = &options->schedule;
     uint64_t room = half / params->block_size;
 
     *schedule = mca_btl_rbuf_schedule();
-    switch (mca_btl_rbuf_protocol()->cut) {
-    case MCA_BTL_RBUF_CUT_GROWING:
-        options->arrival = RBUF_ARRIVAL_BLOCK;
-        break;
-    case MCA_BTL_RBUF_CUT_EQUAL:
-        options->arrival = RBUF_ARRIVAL_CHUNK;
-        options->pipeline_gap = params->pipeline_gap;
-        break;
-    case MCA_BTL_RBUF_CUT_WHOLE: /* as far as two messages fit into the staging */
-        options->arrival = RBUF_ARRIVAL_CHUNK;
+    options->arrival = cut == MCA_BTL_RBUF_CUT_GROWING ? RBUF_ARRIVAL_BLOCK : RBUF_ARRIVAL_CHUNK;
+    options->pipeline_gap = cut == MCA_BTL_RBUF_CUT_EQUAL ? params->pipeline_gap : 0;
+    if (cut == MCA_BTL_RBUF_CUT_WHOLE) { /* as far as two messages fit into the staging */
         room = room > 1 ? room / 2 : 1;
-        break;
     }
     rbuf_schedule_shrink(schedule, room, options->max_message);
     if (port->subblock == RBUF_SUBBLOCK_CHECKED) {
@@ -108,48 +91,49 @@ static struct rbuf_core_options core_options(const struct rbuf_port *port, size_
     return options;
 }
 
-static int open_atomic_words(mca_btl_rbuf_module_t *module)
+/* False, after a message: there is none. */
+static bool allocate(mca_btl_rbuf_module_t *module, size_t bytes, struct rbuf_memory *memory)
 {
     struct rbuf_problem problem;
 
-    if (rbuf_memory_allocate(module->port, ATOMIC_WORDS * sizeof(uint64_t), 0,
-                             &module->atomic_words, &problem) != 0) {
+    if (rbuf_memory_allocate(module->port, bytes, 0, memory, &problem) != 0) {
         mca_btl_rbuf_help_problem(&problem);
-        return OPAL_ERR_OUT_OF_RESOURCE;
+        return false;
     }
+    return true;
+}
+
+static bool open_atomic_words(mca_btl_rbuf_module_t *module)
+{
     module->atomic_words_free = UINT64_MAX;
-    return OPAL_SUCCESS;
+    return allocate(module, ATOMIC_WORDS * sizeof(uint64_t), &module->atomic_words);
 }
 
 /* For an adapter that does not take all of core's own messages inline. */
-static int open_bounce(mca_btl_rbuf_module_t *module, struct rbuf_region *region)
+static bool open_bounce(mca_btl_rbuf_module_t *module, struct rbuf_region *region)
 {
-    struct rbuf_problem problem;
-
     if (rbuf_queue_inline(module->port, RBUF_CONTROL) >= RBUF_INLINE_ENOUGH) {
-        return OPAL_SUCCESS;
+        return true;
     }
-    if (rbuf_memory_allocate(module->port, BOUNCE_BUFFERS * RBUF_BOUNCE_BYTES, 0,
-                             &module->core_bounce, &problem) != 0) {
-        mca_btl_rbuf_help_problem(&problem);
-        return OPAL_ERR_OUT_OF_RESOURCE;
+    if (!allocate(module, BOUNCE_BUFFERS * RBUF_BOUNCE_BYTES, &module->core_bounce)) {
+        return false;
     }
     *region = (struct rbuf_region){.base = module->core_bounce.base,
                                    .bytes = module->core_bounce.bytes,
                                    .lkey = module->core_bounce.mr->lkey};
-    return OPAL_SUCCESS;
+    return true;
 }
 
-static int open_core(mca_btl_rbuf_module_t *module, const struct rbuf_core_options *options)
+static bool open_core(mca_btl_rbuf_module_t *module, const struct rbuf_core_options *options)
 {
     const struct rbuf_region send = mca_btl_rbuf_staging_region(&module->send_staging);
     const struct rbuf_region receive = mca_btl_rbuf_staging_region(&module->receive_staging);
 
     if (rbuf_core_open(&module->core, options, &send, &receive) != 0) {
         mca_btl_rbuf_help("no memory", opal_process_info.nodename, "opening a port", NULL);
-        return OPAL_ERR_OUT_OF_RESOURCE;
+        return false;
     }
-    return OPAL_SUCCESS;
+    return true;
 }
 
 /* Every eager message has a channel that takes it. */
@@ -163,7 +147,7 @@ static void set_room(mca_btl_rbuf_module_t *module)
     module->room[RBUF_BULK] = most > eager ? most : eager;
 }
 
-static int open_receives(mca_btl_rbuf_module_t *module)
+static bool open_receives(mca_btl_rbuf_module_t *module)
 {
     const uint64_t shared[RBUF_CHANNELS] = {mca_btl_rbuf_params.control_buffers,
                                             mca_btl_rbuf_params.bulk_buffers};
@@ -179,10 +163,10 @@ static int open_receives(mca_btl_rbuf_module_t *module)
 
         if (rbuf_receive_open(module->port, (enum rbuf_channel_id) i, &plan, &problem) != 0) {
             mca_btl_rbuf_help_pinned(MCA_BTL_RBUF_PINNED_RECEIVE, &problem);
-            return OPAL_ERR_OUT_OF_RESOURCE;
+            return false;
         }
     }
-    return OPAL_SUCCESS;
+    return true;
 }
 
 /* What was never opened is empty. */
@@ -216,13 +200,12 @@ static void set_registration_thresholds(mca_btl_rbuf_module_t *module)
     module->super.btl_get_local_registration_threshold = most;
 }
 
-int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbuf_module_t **out)
+mca_btl_rbuf_module_t *mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index)
 {
     mca_btl_rbuf_module_t *module = calloc(1, sizeof(*module));
-    int status;
 
     if (module == NULL) {
-        return OPAL_ERR_OUT_OF_RESOURCE;
+        return NULL;
     }
     /* component_register() has left what Open MPI's own parameters say in the template. */
     module->super = mca_btl_rbuf_process.module_template;
@@ -245,21 +228,17 @@ int mca_btl_rbuf_module_open(struct rbuf_port *port, uint32_t index, mca_btl_rbu
     if (port->atomics_with_cpu) {
         module->super.btl_atomic_flags |= MCA_BTL_ATOMIC_SUPPORTS_GLOB;
     }
-    if (!mca_btl_rbuf_params_check_staging(2 * mca_btl_rbuf_staging_half(module),
-                                           mca_btl_rbuf_process.module_count)) {
-        mca_btl_rbuf_module_close(module);
-        return OPAL_ERR_BAD_PARAM;
-    }
     module->registrar.port = port;
     module->registrar.lock = &module->lock;
     module->registrar.core = &module->core;
-    if ((status = mca_btl_rbuf_registrar_open(&module->registrar)) != OPAL_SUCCESS ||
-        (status = mca_btl_rbuf_auto_open(&module->registrar)) != OPAL_SUCCESS) {
+    if (!mca_btl_rbuf_params_check_staging(2 * mca_btl_rbuf_staging_half(module),
+                                           mca_btl_rbuf_process.module_count) ||
+        mca_btl_rbuf_registrar_open(&module->registrar) != OPAL_SUCCESS ||
+        mca_btl_rbuf_auto_open(&module->registrar) != OPAL_SUCCESS) {
         mca_btl_rbuf_module_close(module);
-        return status;
+        return NULL;
     }
-    *out = module;
-    return OPAL_SUCCESS;
+    return module;
 }
 
 /* What was made before something failed is freed with the module. */
@@ -272,11 +251,9 @@ bool mca_btl_rbuf_module_start(mca_btl_rbuf_module_t *module)
         return module->state == MCA_BTL_RBUF_RUNNING;
     }
     options = core_options(module->port, half);
-    if (mca_btl_rbuf_staging_open(module, &options, half) != OPAL_SUCCESS ||
-        open_atomic_words(module) != OPAL_SUCCESS ||
-        open_bounce(module, &options.bounce) != OPAL_SUCCESS ||
-        open_receives(module) != OPAL_SUCCESS || mca_btl_rbuf_pools_open(module) != OPAL_SUCCESS ||
-        open_core(module, &options) != OPAL_SUCCESS) {
+    if (!mca_btl_rbuf_staging_open(module, &options, half) || !open_atomic_words(module) ||
+        !open_bounce(module, &options.bounce) || !open_receives(module) ||
+        !mca_btl_rbuf_pools_open(module) || !open_core(module, &options)) {
         module->state = MCA_BTL_RBUF_BROKEN;
         return false;
     }

@@ -4,14 +4,12 @@
  * module. A process pins as many rings as it has had partners at once, in both directions: at most
  * three times the polling set.
  */
-#include "module/ring.h"
+#include "module/module.h"
 
 #include <stdlib.h>
 
-#include "module/eager_limit.h"
 #include "params/help.h"
 #include "params/params.h"
-#include "registration/registrar.h"
 #include "core/eager/ring_long.h"
 
 /* Memory for one ring, leased to core. */

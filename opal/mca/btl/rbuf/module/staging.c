@@ -8,7 +8,7 @@
  * life of a process, since each time there is twice as much; a thread for it would take a core from
  * the ranks that share them.
  */
-#include "module/staging.h"
+#include "module/module.h"
 
 #include <unistd.h>
 
@@ -87,8 +87,8 @@ static int extend(mca_btl_rbuf_module_t *module, struct rbuf_range *range, size_
     return rbuf_range_extend(module->port, range, bytes, access, problem);
 }
 
-int mca_btl_rbuf_staging_open(mca_btl_rbuf_module_t *module,
-                              const struct rbuf_core_options *options, size_t half)
+bool mca_btl_rbuf_staging_open(mca_btl_rbuf_module_t *module,
+                               const struct rbuf_core_options *options, size_t half)
 {
     const size_t start = start_bytes(options);
     struct rbuf_problem problem;
@@ -98,9 +98,9 @@ int mca_btl_rbuf_staging_open(mca_btl_rbuf_module_t *module,
         extend(module, &module->send_staging, start, &problem) != 0 ||
         extend(module, &module->receive_staging, start, &problem) != 0) {
         mca_btl_rbuf_help_pinned(MCA_BTL_RBUF_PINNED_STAGING, &problem);
-        return OPAL_ERR_OUT_OF_RESOURCE;
+        return false;
     }
-    return OPAL_SUCCESS;
+    return true;
 }
 
 struct rbuf_region mca_btl_rbuf_staging_region(const struct rbuf_range *range)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Values of parameters (params/params.h): each is read, then those that depend on each other are
- * compared, and sizes are rounded and limited. Owns mca_btl_rbuf_params, which is constant once it
+ * Values of parameters (params/params.h): each is read, sizes are rounded and limited, then those
+ * that depend on each other are compared. Owns mca_btl_rbuf_params, which is constant once it
  * was checked.
  */
 #include "rbuf_compat.h"
@@ -23,9 +23,9 @@
 
 struct mca_btl_rbuf_params mca_btl_rbuf_params;
 
-static const char *value_of(size_t i)
+static const char *value_of(const struct parameter *parameter)
 {
-    return mca_btl_rbuf_values[i] != NULL ? mca_btl_rbuf_values[i] : "";
+    return parameter->value != NULL ? parameter->value : "";
 }
 
 static bool read_choice(const struct parameter *parameter, const char *text, uint64_t *value)
@@ -41,60 +41,49 @@ static bool read_choice(const struct parameter *parameter, const char *text, uin
 
 static bool read_value(const struct parameter *parameter, const char *text, uint64_t *value)
 {
-    bool read = false;
+    static bool (*const readers[])(const char *, uint64_t *) = {[SIZE] = mca_btl_rbuf_read_size,
+                                                                [COUNT] = mca_btl_rbuf_read_count,
+                                                                [TIME] = mca_btl_rbuf_read_time,
+                                                                [RATIO] = mca_btl_rbuf_read_ratio};
 
     if (parameter->nothing != NULL && strcmp(text, parameter->nothing) == 0) {
         *value = parameter->nothing_value;
         return true;
     }
-    switch (parameter->kind) {
-    case SIZE:
-        read = mca_btl_rbuf_read_size(text, value);
-        break;
-    case COUNT:
-        read = mca_btl_rbuf_read_count(text, value);
-        break;
-    case TIME:
-        read = mca_btl_rbuf_read_time(text, value);
-        break;
-    case RATIO:
-        read = mca_btl_rbuf_read_ratio(text, value);
-        break;
-    case CHOICE:
+    if (parameter->kind == CHOICE) {
         return read_choice(parameter, text, value);
-    case TEXT:
-        return true;
     }
-    return read && *value >= parameter->min && *value <= parameter->max;
+    return parameter->kind == TEXT || (readers[parameter->kind](text, value) &&
+                                       *value >= parameter->min && *value <= parameter->max);
 }
 
 /* Says what is wrong with the value of `name` as it was given. */
 static bool refuse(const char *name, const char *why)
 {
-    for (size_t i = 0; i < MCA_BTL_RBUF_PARAMETERS; i++) {
-        if (strcmp(mca_btl_rbuf_parameters[i].name, name) == 0) {
-            char range[256];
+    const struct parameter *parameter = mca_btl_rbuf_parameters;
+    char range[256];
 
-            mca_btl_rbuf_parameter_range(&mca_btl_rbuf_parameters[i], range, sizeof(range));
-            mca_btl_rbuf_help("bad parameter", opal_process_info.nodename, name, value_of(i), range,
-                              why, NULL);
-        }
+    while (strcmp(parameter->name, name) != 0) {
+        parameter++;
     }
+    mca_btl_rbuf_parameter_range(parameter, range, sizeof(range));
+    mca_btl_rbuf_help("bad parameter", opal_process_info.nodename, name, value_of(parameter), range,
+                      why, NULL);
     return false;
 }
 
 static bool read_all(void)
 {
-    for (size_t i = 0; i < MCA_BTL_RBUF_PARAMETERS; i++) {
-        const struct parameter *parameter = &mca_btl_rbuf_parameters[i];
+    for (const struct parameter *parameter = mca_btl_rbuf_parameters; parameter->name != NULL;
+         parameter++) {
         void *field = (char *) &mca_btl_rbuf_params + parameter->offset;
         uint64_t value = 0;
 
-        if (!read_value(parameter, value_of(i), &value)) {
+        if (!read_value(parameter, value_of(parameter), &value)) {
             return refuse(parameter->name, "it is not of that form, or out of that range");
         }
         if (parameter->kind == TEXT) {
-            *(const char **) field = value_of(i);
+            *(const char **) field = value_of(parameter);
         } else {
             *(uint64_t *) field = value;
         }
@@ -129,21 +118,9 @@ static bool check_ports(struct mca_btl_rbuf_params *params)
 }
 
 /* A list of commas alone is not the same as none: it would be taken for the default. */
-static bool check_lists(const struct mca_btl_rbuf_params *params)
+static bool check_list(const char *name, const char *list)
 {
-    const struct {
-        const char *name;
-        const char *list;
-    } lists[] = {{"if_include", params->if_include},
-                 {"if_exclude", params->if_exclude},
-                 {"listen_if", params->listen_if}};
-
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-        if (lists[i].list[0] != '\0' && !rbuf_names_any(lists[i].list)) {
-            return refuse(lists[i].name, "it names nothing");
-        }
-    }
-    return true;
+    return list[0] == '\0' || rbuf_names_any(list) || refuse(name, "it names nothing");
 }
 
 static uint64_t whole_blocks(const struct mca_btl_rbuf_params *params, uint64_t bytes)
@@ -151,12 +128,9 @@ static uint64_t whole_blocks(const struct mca_btl_rbuf_params *params, uint64_t 
     return (bytes + params->block_size - 1) / params->block_size * params->block_size;
 }
 
-/* What must hold between the sizes of staging. */
-static bool check_sizes(struct mca_btl_rbuf_params *params)
+/* Rounds and limits the sizes of staging. */
+static void round_sizes(struct mca_btl_rbuf_params *params)
 {
-    if ((params->block_size & (params->block_size - 1)) != 0) {
-        return refuse("block_size", "it is not a power of two");
-    }
     params->c0 = whole_blocks(params, params->c0);
     params->largest_chunk = whole_blocks(params, params->largest_chunk);
     params->pipeline_chunk =
@@ -169,16 +143,6 @@ static bool check_sizes(struct mca_btl_rbuf_params *params)
     }
     params->early_c0 =
         whole_blocks(params, params->early_c0 < params->c0 ? params->early_c0 : params->c0);
-    if (params->c0 > params->largest_chunk) {
-        return refuse("c0", "it is larger than btl_rbuf_largest_chunk");
-    }
-    if (params->pipeline_chunk > params->largest_chunk) {
-        return refuse("pipeline_chunk", "it is larger than btl_rbuf_largest_chunk");
-    }
-    if (params->largest_chunk / params->block_size > RBUF_BUFFER_BLOCKS) {
-        return refuse("largest_chunk", "it has more than 65535 blocks of btl_rbuf_block_size");
-    }
-    return mca_btl_rbuf_params_check_staging(params->staging_size, 1);
 }
 
 bool mca_btl_rbuf_params_check_staging(uint64_t share, size_t ports)
@@ -202,13 +166,41 @@ bool mca_btl_rbuf_params_check_staging(uint64_t share, size_t ports)
     return refuse("staging_size", why);
 }
 
-static bool check_without_cache(const struct mca_btl_rbuf_params *params)
+static bool is_power_of_two(uint64_t number)
 {
-    if (params->protocol == MCA_BTL_RBUF_RCACHE || params->protocol == MCA_BTL_RBUF_HELPER) {
-        return refuse("protocol", "btl_rbuf_allow_cache is off");
-    }
-    if (params->reuse == MCA_BTL_RBUF_ON) {
-        return refuse("reuse", "btl_rbuf_allow_cache is off");
+    return (number & (number - 1)) == 0;
+}
+
+/* What must hold between parameters, in the order in which it is said. */
+static bool check_rules(const struct mca_btl_rbuf_params *params)
+{
+    const bool no_cache = params->allow_cache == MCA_BTL_RBUF_OFF;
+    const struct {
+        bool is_broken;
+        const char *name;
+        const char *why;
+    } rules[] = {
+        {!is_power_of_two(params->block_size), "block_size", "it is not a power of two"},
+        {params->c0 > params->largest_chunk, "c0", "it is larger than btl_rbuf_largest_chunk"},
+        {params->pipeline_chunk > params->largest_chunk, "pipeline_chunk",
+         "it is larger than btl_rbuf_largest_chunk"},
+        {params->largest_chunk / params->block_size > RBUF_BUFFER_BLOCKS, "largest_chunk",
+         "it has more than 65535 blocks of btl_rbuf_block_size"},
+        {params->if_include[0] != '\0' && params->if_exclude[0] != '\0', "if_exclude",
+         "btl_rbuf_if_include is given too; give one of them"},
+        {params->ring_slot_size % 64 != 0, "ring_slot_size", "it is not a multiple of 64"},
+        {params->mtu != 0 && !is_power_of_two(params->mtu), "mtu", "it is not one of these"},
+        {params->protocol == MCA_BTL_RBUF_HELPER && !RBUF_HAVE_HELPER, "protocol",
+         "this build leaves it out (configure --without-helper)"},
+        {no_cache &&
+             (params->protocol == MCA_BTL_RBUF_RCACHE || params->protocol == MCA_BTL_RBUF_HELPER),
+         "protocol", "btl_rbuf_allow_cache is off"},
+        {no_cache && params->reuse == MCA_BTL_RBUF_ON, "reuse", "btl_rbuf_allow_cache is off"}};
+
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        if (rules[i].is_broken) {
+            return refuse(rules[i].name, rules[i].why);
+        }
     }
     return true;
 }
@@ -218,20 +210,11 @@ bool mca_btl_rbuf_params_check(void)
     struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
 
     mca_btl_rbuf_params_tell_left_out();
-    if (!read_all() || !check_ports(params) || !check_lists(params) || !check_sizes(params)) {
+    if (!read_all() || !check_ports(params) || !check_list("if_include", params->if_include) ||
+        !check_list("if_exclude", params->if_exclude) ||
+        !check_list("listen_if", params->listen_if)) {
         return false;
     }
-    if (params->if_include[0] != '\0' && params->if_exclude[0] != '\0') {
-        return refuse("if_exclude", "btl_rbuf_if_include is given too; give one of them");
-    }
-    if (params->ring_slot_size % 64 != 0) {
-        return refuse("ring_slot_size", "it is not a multiple of 64");
-    }
-    if (params->mtu != 0 && (params->mtu & (params->mtu - 1)) != 0) {
-        return refuse("mtu", "it is not one of these");
-    }
-    if (params->protocol == MCA_BTL_RBUF_HELPER && !RBUF_HAVE_HELPER) {
-        return refuse("protocol", "this build leaves it out (configure --without-helper)");
-    }
-    return params->allow_cache == MCA_BTL_RBUF_ON || check_without_cache(params);
+    round_sizes(params);
+    return check_rules(params) && mca_btl_rbuf_params_check_staging(params->staging_size, 1);
 }

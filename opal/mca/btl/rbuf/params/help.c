@@ -26,7 +26,7 @@
 
 /* One that waits to be printed. */
 struct deferred {
-    char *topic;
+    const char *topic;      /* static */
     char *text[MOST_TEXTS]; /* NULL from the first that was not given */
     STAILQ_ENTRY(deferred) link;
 };
@@ -56,7 +56,6 @@ static void free_deferred(struct deferred *deferred)
     for (int i = 0; i < MOST_TEXTS; i++) {
         free(deferred->text[i]);
     }
-    free(deferred->topic);
     free(deferred);
 }
 
@@ -68,13 +67,9 @@ static void keep(const char *topic, const char *const text[MOST_TEXTS])
     if (deferred == NULL) {
         return;
     }
-    deferred->topic = strdup(topic);
+    deferred->topic = topic;
     for (int i = 0; i < MOST_TEXTS && text[i] != NULL; i++) {
         deferred->text[i] = strdup(text[i]);
-    }
-    if (deferred->topic == NULL) {
-        free_deferred(deferred);
-        return;
     }
     pthread_mutex_lock(&lock);
     STAILQ_INSERT_TAIL(&list, deferred, link);

@@ -6,12 +6,10 @@
 #ifndef BTL_RBUF_HELP_H
 #define BTL_RBUF_HELP_H
 
-#include <stdbool.h>
-
 struct rbuf_problem;
 
-/* Prints a topic; Open MPI merges equal messages of several ranks. The arguments are the topic's.
- */
+/* Prints a topic, a static text; Open MPI merges equal messages of several ranks. The arguments are
+ * the topic's, and NULL behind them. */
 void mca_btl_rbuf_help(const char *topic, ...);
 
 /* Prints what the verbs layer found. */

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "core/base/schedule.h"
 #include "params/params.h"
 
 /* How the data of a rendezvous travels. */
@@ -51,5 +52,9 @@ struct mca_btl_rbuf_cut_settings {
 
 /* Those of the protocol in effect. */
 const struct mca_btl_rbuf_cut_settings *mca_btl_rbuf_cut_settings(void);
+
+/* By what the protocol in effect cuts messages where there is enough staging, as the parameters ask
+ * for; that of protocols without staging is the superpipeline's. */
+struct rbuf_schedule mca_btl_rbuf_schedule(void);
 
 #endif

@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MCA_BTL_RBUF_PARAMETERS 64u
-
 enum kind {
     SIZE,   /* bytes */
     COUNT,  /* a number */
@@ -33,10 +31,10 @@ struct parameter {
     const char *const *choices; /* of a CHOICE, which has no range: the words, and NULL */
     const char *range;          /* unit and range, for people */
     const char *text;           /* for people */
+    char *value;                /* as Open MPI read it; or NULL */
 };
 
-extern const struct parameter *const mca_btl_rbuf_parameters; /* as many as values */
-extern char *mca_btl_rbuf_values[MCA_BTL_RBUF_PARAMETERS];    /* as Open MPI read them; or NULL */
+extern struct parameter mca_btl_rbuf_parameters[]; /* the last one has no name */
 
 /* Writes unit and range for people, or the choices that this build has. */
 void mca_btl_rbuf_parameter_range(const struct parameter *parameter, char *text, size_t bytes);

@@ -5,37 +5,19 @@
 #include "params/values.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-/* The value of a digit, or 16 if it is none. */
-static unsigned digit_value(char digit)
+/* The number that `text` begins with, and where it ends. False: it begins with no digit, as
+ * strtoull() would let it, or is too large. */
+static bool read_digits(const char *text, int base, uint64_t *number, char **end)
 {
-    if (digit >= '0' && digit <= '9') {
-        return (unsigned) (digit - '0');
-    }
-    if (digit >= 'a' && digit <= 'f') {
-        return (unsigned) (digit - 'a') + 10;
-    }
-    return digit >= 'A' && digit <= 'F' ? (unsigned) (digit - 'A') + 10 : 16;
-}
-
-/* The digits at `text`, and where they end. Not strtoull(), which takes signs, blanks and a second
- * 0x. False: there are none, or too many. */
-static bool read_digits(const char *text, unsigned base, uint64_t *number, const char **end)
-{
-    uint64_t value = 0;
-
-    *end = text;
-    for (; digit_value(**end) < base; (*end)++) {
-        if (__builtin_mul_overflow(value, base, &value) ||
-            __builtin_add_overflow(value, digit_value(**end), &value)) {
-            return false;
-        }
-    }
-    *number = value;
-    return *end != text;
+    errno = 0;
+    *number = strtoull(text, end, base);
+    return isdigit((unsigned char) text[0]) && errno == 0;
 }
 
 struct unit {
@@ -44,24 +26,22 @@ struct unit {
 };
 
 /* Digits and one of the units; the unit "" stands for none. */
-static bool read_with_unit(const char *text, const struct unit *units, uint64_t *value)
+static bool read_with_unit(const char *text, int base, const struct unit *units, uint64_t *value)
 {
     uint64_t number;
-    const char *end;
+    char *end;
 
-    if (!read_digits(text, 10, &number, &end)) {
+    if (!read_digits(text, base, &number, &end)) {
         return false;
     }
-    for (; units->name != NULL; units++) {
-        if (strcasecmp(end, units->name) == 0) {
-            if (number > UINT64_MAX / units->factor) {
-                return false;
-            }
-            *value = number * units->factor;
-            return true;
-        }
+    while (units->name != NULL && strcasecmp(end, units->name) != 0) {
+        units++;
     }
-    return false;
+    if (units->name == NULL || __builtin_mul_overflow(number, units->factor, &number)) {
+        return false;
+    }
+    *value = number;
+    return true;
 }
 
 bool mca_btl_rbuf_read_size(const char *text, uint64_t *bytes)
@@ -71,21 +51,14 @@ bool mca_btl_rbuf_read_size(const char *text, uint64_t *bytes)
                                         {"MB", 1 << 20}, {"MiB", 1 << 20}, {"G", 1 << 30},
                                         {"GB", 1 << 30}, {"GiB", 1 << 30}, {NULL, 0}};
 
-    return read_with_unit(text, units, bytes);
+    return read_with_unit(text, 10, units, bytes);
 }
 
 bool mca_btl_rbuf_read_count(const char *text, uint64_t *count)
 {
-    bool hexadecimal = strncasecmp(text, "0x", 2) == 0;
-    uint64_t number;
-    const char *end;
+    static const struct unit none[] = {{"", 1}, {NULL, 0}};
 
-    if (!read_digits(text + (hexadecimal ? 2 : 0), hexadecimal ? 16 : 10, &number, &end) ||
-        *end != '\0') {
-        return false;
-    }
-    *count = number;
-    return true;
+    return read_with_unit(text, strncasecmp(text, "0x", 2) == 0 ? 16 : 10, none, count);
 }
 
 bool mca_btl_rbuf_read_time(const char *text, uint64_t *ns)
@@ -97,7 +70,7 @@ bool mca_btl_rbuf_read_time(const char *text, uint64_t *ns)
         *ns = 0;
         return true;
     }
-    return read_with_unit(text, units, ns);
+    return read_with_unit(text, 10, units, ns);
 }
 
 bool mca_btl_rbuf_read_ratio(const char *text, uint64_t *fixed)
@@ -105,7 +78,7 @@ bool mca_btl_rbuf_read_ratio(const char *text, uint64_t *fixed)
     uint64_t whole;
     uint64_t part = 0;
     uint64_t scale = 1;
-    const char *end;
+    char *end;
 
     if (!read_digits(text, 10, &whole, &end) || whole > UINT16_MAX) {
         return false;

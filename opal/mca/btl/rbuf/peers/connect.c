@@ -12,16 +12,12 @@
  *
  * The caller holds the module's lock.
  */
-#include "peers/connect.h"
+#include "peers/endpoint.h"
 
 #include <stdlib.h>
 
-#include "peers/disconnected.h"
 #include "params/help.h"
-#include "peers/latency.h"
-#include "module/mailbox.h"
 #include "params/params.h"
-#include "core/core.h"
 #include "verbs/queue_pair.h"
 
 static void connection_failed(mca_btl_base_endpoint_t *endpoint, const char *reason)
@@ -172,8 +168,8 @@ void mca_btl_rbuf_endpoint_connect(mca_btl_base_endpoint_t *endpoint)
 
 static void request_accepted(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_event *event)
 {
-    if (endpoint->state != MCA_BTL_RBUF_CONNECTING || endpoint->connection != event->connection) {
-        return; /* overtaken by a request of the peer */
+    if (endpoint->state != MCA_BTL_RBUF_CONNECTING) {
+        return;
     }
     if (!connect_queues(endpoint, &event->theirs.side)) {
         connection_failed(endpoint, "the queue pairs could not be connected");
@@ -186,9 +182,6 @@ static void request_accepted(mca_btl_base_endpoint_t *endpoint, struct rbuf_conn
 
 static void request_rejected(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_event *event)
 {
-    if (endpoint->connection != event->connection) {
-        return;
-    }
     mca_btl_rbuf_endpoint_close_connection(endpoint);
     if (event->reason != RBUF_REJECT_SIMULTANEOUS) {
         connection_failed(endpoint, rbuf_reject_text(event->reason));
@@ -276,15 +269,16 @@ static void peer_gone(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_eve
 {
     char cause[300];
 
-    if (endpoint->connection == event->connection) {
-        mca_btl_rbuf_endpoint_close_connection(endpoint);
-        snprintf(cause, sizeof(cause), "its process has ended: %s", event->text);
-        mca_btl_rbuf_endpoint_fail(endpoint, cause);
-    }
+    mca_btl_rbuf_endpoint_close_connection(endpoint);
+    snprintf(cause, sizeof(cause), "its process has ended: %s", event->text);
+    mca_btl_rbuf_endpoint_fail(endpoint, cause);
 }
 
 void mca_btl_rbuf_connect_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_connect_event *event)
 {
+    if (endpoint->connection != event->connection) {
+        return; /* it was closed, or overtaken by a request of the peer */
+    }
     switch (event->kind) {
     case RBUF_CONNECT_RESPONSE:
         request_accepted(endpoint, event);
@@ -293,19 +287,15 @@ void mca_btl_rbuf_connect_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_c
         request_rejected(endpoint, event);
         break;
     case RBUF_CONNECT_FAILED:
-        if (endpoint->connection == event->connection) {
-            mca_btl_rbuf_endpoint_close_connection(endpoint);
-            connection_failed(endpoint, event->text);
-        }
+        mca_btl_rbuf_endpoint_close_connection(endpoint);
+        connection_failed(endpoint, event->text);
         break;
     case RBUF_CONNECT_UNANSWERED:
-        if (endpoint->connection == event->connection) {
-            mca_btl_rbuf_help("no answer", opal_process_info.nodename,
-                              OPAL_NAME_PRINT(endpoint->proc->proc_name), event->text, NULL);
-        }
+        mca_btl_rbuf_help("no answer", opal_process_info.nodename,
+                          OPAL_NAME_PRINT(endpoint->proc->proc_name), event->text, NULL);
         break;
     case RBUF_CONNECT_ESTABLISHED:
-        if (endpoint->state == MCA_BTL_RBUF_ACCEPTED && endpoint->connection == event->connection) {
+        if (endpoint->state == MCA_BTL_RBUF_ACCEPTED) {
             connected(endpoint);
         }
         break;
@@ -314,9 +304,7 @@ void mca_btl_rbuf_connect_event(mca_btl_base_endpoint_t *endpoint, struct rbuf_c
         peer_gone(endpoint, event);
         break;
     case RBUF_PEER_DISCONNECTED:
-        if (endpoint->connection == event->connection) {
-            mca_btl_rbuf_disconnected_note(endpoint);
-        }
+        mca_btl_rbuf_disconnected_note(endpoint);
         break;
     case RBUF_CONNECT_REQUEST:
         break;

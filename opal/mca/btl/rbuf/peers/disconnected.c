@@ -11,10 +11,7 @@
  *
  * The caller holds the module's lock, but where it says otherwise.
  */
-#include "peers/disconnected.h"
-
-#include "peers/poll_cq.h"
-#include "peers/packed.h"
+#include "peers/endpoint.h"
 
 void mca_btl_rbuf_disconnected_note(mca_btl_base_endpoint_t *endpoint)
 {

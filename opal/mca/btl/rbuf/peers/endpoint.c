@@ -19,10 +19,6 @@
 #include <stdlib.h>
 
 #include "params/help.h"
-#include "peers/latency.h"
-#include "module/mailbox.h"
-#include "module/module_open.h"
-#include "peers/packed.h"
 #include "opal/util/output.h"
 
 /* ---- finding and making endpoints ---- */
@@ -309,86 +305,63 @@ void mca_btl_rbuf_endpoint_fail(mca_btl_base_endpoint_t *endpoint, const char *c
 
 static const char *status_text(int status)
 {
-    switch (status) {
-    case -ETIMEDOUT:
-        return "its adapter does not answer (retries exhausted)";
-    case -EHOSTUNREACH:
-        return "it posts no receive buffers (receiver-not-ready retries exhausted)";
-    case -EREMOTEIO:
-        return "its adapter refused a request";
-    case -ECONNRESET:
-        return "the connection was reset";
-    case -EBADMSG:
-        return "its data were damaged on their way (a checksum stayed wrong)";
-    case -EPROTO:
-        return "it does not keep to the protocol";
-    case -ENODEV:
-        return "the adapter of this process has failed";
-    case -ENETDOWN:
-        return "the port of this process is down";
-    case -EIO:
-        return "the adapter of this process could not carry out a request";
-    default:
-        return strerror(-status);
+    static const struct {
+        int status;
+        const char *text;
+    } known[] = {
+        {-ETIMEDOUT, "its adapter does not answer (retries exhausted)"},
+        {-EHOSTUNREACH, "it posts no receive buffers (receiver-not-ready retries exhausted)"},
+        {-EREMOTEIO, "its adapter refused a request"},
+        {-ECONNRESET, "the connection was reset"},
+        {-EBADMSG, "its data were damaged on their way (a checksum stayed wrong)"},
+        {-EPROTO, "it does not keep to the protocol"},
+        {-ENODEV, "the adapter of this process has failed"},
+        {-ENETDOWN, "the port of this process is down"},
+        {-EIO, "the adapter of this process could not carry out a request"}};
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (known[i].status == status) {
+            return known[i].text;
+        }
     }
+    return strerror(-status);
 }
 
-/* True if the ports are known to be of different IP networks. */
-static bool is_routed(const mca_btl_base_endpoint_t *endpoint)
+/* The adapter of an Ethernet peer is silent, which may have a cause in its address. Between
+ * networks without a router every packet is lost. A link-local address says of no wire that it
+ * leads to the peer: that of a tap device leads nowhere. */
+static void lost_in_silence(mca_btl_base_endpoint_t *endpoint)
 {
-    const struct rbuf_port_address *ours = &endpoint->module->port->address;
+    const struct rbuf_port *port = endpoint->module->port;
     const struct rbuf_port_address *theirs = &endpoint->theirs.address;
+    const char *status = status_text(-ETIMEDOUT);
+    char our_gid[RBUF_PORT_TRAIT_MAX];
+    char their_gid[RBUF_PORT_TRAIT_MAX];
+    char cause[3 * RBUF_PORT_TRAIT_MAX + 200];
 
-    return ours->link_layer == RBUF_LINK_ETHERNET && ours->subnet != theirs->subnet &&
-           ours->subnet != 0 && theirs->subnet != 0;
-}
-
-/* Between networks without a router every packet is lost, and a silent adapter means that. */
-static void lost_between_networks(mca_btl_base_endpoint_t *endpoint)
-{
-    const struct rbuf_port *port = endpoint->module->port;
-    char ours[RBUF_PORT_TRAIT_MAX];
-    char theirs[RBUF_PORT_TRAIT_MAX];
-    char cause[3 * RBUF_PORT_TRAIT_MAX + 160];
-
-    rbuf_gid_text(port->address.gid, ours);
-    rbuf_gid_text(endpoint->theirs.address.gid, theirs);
-    snprintf(cause, sizeof(cause),
-             "%s; our GID %u is %s, its %s is of another IP network, to which nothing may route "
-             "(name one network: btl_rbuf_gid_index)",
-             status_text(-ETIMEDOUT), port->gid_index, ours, theirs);
+    rbuf_gid_text(port->address.gid, our_gid);
+    rbuf_gid_text(theirs->gid, their_gid);
+    if (rbuf_gid_is_link_local(port->address.gid)) {
+        snprintf(cause, sizeof(cause),
+                 "%s; our GID %u is %s, a link-local one, and may lead nowhere (give the interface "
+                 "of %s an IP address, or name other ports: btl_rbuf_if_exclude)",
+                 status, port->gid_index, our_gid, port->name);
+    } else if (port->address.subnet != theirs->subnet && port->address.subnet != 0 &&
+               theirs->subnet != 0) {
+        snprintf(cause, sizeof(cause),
+                 "%s; our GID %u is %s, its %s is of another IP network, to which nothing may "
+                 "route (name one network: btl_rbuf_gid_index)",
+                 status, port->gid_index, our_gid, their_gid);
+    } else {
+        snprintf(cause, sizeof(cause), "%s", status);
+    }
     mca_btl_rbuf_endpoint_fail(endpoint, cause);
-}
-
-/* A link-local address says of no wire that it leads to the peer: that of a tap device leads
- * nowhere. */
-static void lost_at_link_local(mca_btl_base_endpoint_t *endpoint)
-{
-    const struct rbuf_port *port = endpoint->module->port;
-    char ours[RBUF_PORT_TRAIT_MAX];
-    char cause[2 * RBUF_PORT_TRAIT_MAX + 200];
-
-    rbuf_gid_text(port->address.gid, ours);
-    snprintf(cause, sizeof(cause),
-             "%s; our GID %u is %s, a link-local one, and may lead nowhere (give the interface of "
-             "%s an IP address, or name other ports: btl_rbuf_if_exclude)",
-             status_text(-ETIMEDOUT), port->gid_index, ours, port->name);
-    mca_btl_rbuf_endpoint_fail(endpoint, cause);
-}
-
-static bool is_at_link_local(const mca_btl_base_endpoint_t *endpoint)
-{
-    const struct rbuf_port_address *address = &endpoint->module->port->address;
-
-    return address->link_layer == RBUF_LINK_ETHERNET && rbuf_gid_is_link_local(address->gid);
 }
 
 void mca_btl_rbuf_endpoint_lost(mca_btl_base_endpoint_t *endpoint, int status)
 {
-    if (status == -ETIMEDOUT && is_at_link_local(endpoint)) {
-        lost_at_link_local(endpoint);
-    } else if (status == -ETIMEDOUT && is_routed(endpoint)) {
-        lost_between_networks(endpoint);
+    if (status == -ETIMEDOUT && endpoint->module->port->address.link_layer == RBUF_LINK_ETHERNET) {
+        lost_in_silence(endpoint);
     } else {
         mca_btl_rbuf_endpoint_fail(endpoint, status_text(status));
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * An endpoint: one peer process on one port, its states, and who has it (peers/endpoint.c says how
- * long it lives).
+ * An endpoint: one peer process on one port, its states, who has it (peers/endpoint.c says how long
+ * it lives), and what the files of this folder do with endpoints.
  */
 #ifndef BTL_RBUF_ENDPOINT_H
 #define BTL_RBUF_ENDPOINT_H
@@ -21,7 +21,7 @@ typedef enum {
     MCA_BTL_RBUF_FAILED        /* its end: the peer is lost */
 } mca_btl_rbuf_endpoint_state_t;
 
-/* How ob1 hands eager messages for an endpoint over: with reuse that changes (btl/bml.h). */
+/* How ob1 hands eager messages for an endpoint over: with reuse that changes (btl/bml.c). */
 typedef enum {
     MCA_BTL_RBUF_BY_SENDI,  /* to sendi, where they are copied */
     MCA_BTL_RBUF_BY_PREPARE /* to prepare_src and send, where they may go in place */
@@ -93,7 +93,7 @@ mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_first(mca_btl_base_endpoint_t *en
 /* No other endpoint knows it as the first any more; no lock is held. */
 void mca_btl_rbuf_endpoint_not_first(const mca_btl_base_endpoint_t *endpoint);
 
-/* The caller holds the module's lock for all of the following. */
+/* The caller holds the module's lock for all of the following, but where it says otherwise. */
 
 /* NULL for a process that has no endpoint yet. */
 mca_btl_base_endpoint_t *mca_btl_rbuf_endpoint_find(mca_btl_rbuf_module_t *module,
@@ -121,5 +121,97 @@ void mca_btl_rbuf_endpoint_close_connection(mca_btl_base_endpoint_t *endpoint);
 /* Closes and gives back all that it has for the peer; core's peer is freed. */
 void mca_btl_rbuf_endpoint_empty(mca_btl_base_endpoint_t *endpoint);
 void mca_btl_rbuf_endpoint_destroy(mca_btl_base_endpoint_t *endpoint);
+
+/* ---- connecting, at the first use (peers/connect.c has the states) ---- */
+
+void mca_btl_rbuf_endpoint_connect(mca_btl_base_endpoint_t *endpoint);
+
+/* Connects at the first use. */
+static inline void mca_btl_rbuf_endpoint_use(mca_btl_base_endpoint_t *endpoint)
+{
+    if (endpoint->state == MCA_BTL_RBUF_IDLE) {
+        mca_btl_rbuf_endpoint_connect(endpoint);
+    }
+}
+
+/* Who has sent the request. */
+opal_process_name_t mca_btl_rbuf_name_of(const struct rbuf_exchange_side *side);
+
+/* Accepts or rejects the endpoint's peer's request. */
+void mca_btl_rbuf_connect_request(mca_btl_base_endpoint_t *endpoint,
+                                  struct rbuf_connect_event *event);
+
+/* Acts on one event of a connection that belongs to an endpoint. */
+void mca_btl_rbuf_connect_event(mca_btl_base_endpoint_t *endpoint,
+                                struct rbuf_connect_event *event);
+
+/* For async progress: acts on what the connections of messages that wait need to go on, and leaves
+ * the rest. True if there was something. */
+bool mca_btl_rbuf_connect_visit(mca_btl_rbuf_module_t *module);
+
+/* ---- peers that have left: what was theirs is given back (peers/disconnected.c) ---- */
+
+/* The peer has sent a DREQ. */
+void mca_btl_rbuf_disconnected_note(mca_btl_base_endpoint_t *endpoint);
+
+/* True if the peer has left, and what it had is to be given back: the next progress sees to it.
+ */
+bool mca_btl_rbuf_disconnected_due(const mca_btl_base_endpoint_t *endpoint);
+
+/* Gives back what peers held that have left, as far as it is out of use. */
+void mca_btl_rbuf_disconnected_progress(mca_btl_rbuf_module_t *module);
+
+/* ---- whether a peer is near (peers/latency.c) ---- */
+
+void mca_btl_rbuf_latency_connected(mca_btl_base_endpoint_t *endpoint);
+void mca_btl_rbuf_latency_forget(mca_btl_base_endpoint_t *endpoint);
+
+/* Behind a look at the completion queues, while it is DUE or TIMING. */
+void mca_btl_rbuf_latency_look(mca_btl_rbuf_module_t *module);
+
+/* ---- completion queues, which feed core (peers/poll_cq.c) ---- */
+
+/* Polls and feeds core. */
+void mca_btl_rbuf_poll_cq(mca_btl_rbuf_module_t *module);
+
+/* Takes up what queue pairs have received: the completions, and the buffers with them, would be
+ * lost when the queue pairs go. */
+void mca_btl_rbuf_sweep_receives(mca_btl_rbuf_module_t *module);
+
+/* Reads what the adapter says of itself. */
+void mca_btl_rbuf_look_at_port(mca_btl_rbuf_module_t *module);
+
+/* Gives back what a delivered message occupied; true if that was a receive buffer. */
+bool mca_btl_rbuf_release(const struct rbuf_event *delivered);
+
+/* Posts the receive buffers that are free. */
+void mca_btl_rbuf_post_receives(mca_btl_rbuf_module_t *module);
+
+/* For async progress: all of a module's progress that calls nothing of Open MPI's. Returns the
+ * number of things done. */
+int mca_btl_rbuf_module_advance(mca_btl_rbuf_module_t *module);
+
+/* ---- early data of packed messages (peers/packed.c) ---- */
+
+/* The rendezvous of packed data was prepared as `frag`: it is to have early data, if it can. No
+ * lock is held. */
+void mca_btl_rbuf_packed_prepare(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                                 const struct opal_convertor_t *convertor,
+                                 mca_btl_rbuf_frag_t *frag);
+
+/* Sends it, and the first chunk; false if its buffer is free already. */
+bool mca_btl_rbuf_packed_start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_frag_t *frag);
+int mca_btl_rbuf_packed_progress(mca_btl_rbuf_module_t *module);
+
+/* True if the convertor's message has early data; then `*frag` is its next fragment, which counts
+ * as packed, of no more than `most` bytes behind `reserve` for Open MPI's header; NULL if there is
+ * none now. No lock is held. */
+bool mca_btl_rbuf_packed_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
+                               struct opal_convertor_t *convertor, size_t reserve, size_t most,
+                               mca_btl_rbuf_frag_t **frag);
+void mca_btl_rbuf_packed_close(mca_btl_base_endpoint_t *endpoint);
+
+/* A message of the endpoint goes that way. */
+bool mca_btl_rbuf_packed_under_way(const mca_btl_base_endpoint_t *endpoint);
 
 #endif

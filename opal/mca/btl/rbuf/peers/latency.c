@@ -12,9 +12,6 @@
  *
  * Threads: the module's lock is held.
  */
-#include "peers/latency.h"
-
-#include "module/eager_limit.h"
 #include "peers/endpoint.h"
 
 #define PEERS    32u

@@ -23,7 +23,7 @@
  *
  * Threads: the module's lock guards all of it.
  */
-#include "peers/packed.h"
+#include "peers/endpoint.h"
 
 #include <stdlib.h>
 
@@ -31,7 +31,6 @@
 #include "params/params.h"
 #include "core/rendezvous/early.h"
 #include "core/stage/tx_chunk.h"
-#include "opal/datatype/opal_convertor.h"
 
 #define IN_FLIGHT_MOST 1u
 #define BLOCKS_MOST    64u /* of early data */
@@ -51,7 +50,7 @@ struct mca_btl_rbuf_packed {
     mca_btl_rbuf_packed_state_t state;
     mca_btl_base_endpoint_t *endpoint;
     const struct opal_convertor_t *convertor; /* Open MPI's */
-    struct opal_convertor_t *copy;            /* that packs */
+    struct opal_convertor_t copy;             /* that packs */
     size_t claimed;                           /* bytes, that Open MPI asked for */
     const mca_btl_rbuf_frag_t *rendezvous;    /* PREPARED */
     struct rbuf_early_data *early;            /* its slot; NULL: it was given up */
@@ -93,18 +92,12 @@ static void abandon(struct mca_btl_rbuf_packed *packed)
 /* For an endpoint that has none yet; NULL without memory. */
 static struct mca_btl_rbuf_packed *packed_make(mca_btl_base_endpoint_t *endpoint)
 {
-    struct mca_btl_rbuf_packed *packed = calloc(1, sizeof(*packed));
+    struct mca_btl_rbuf_packed *packed = calloc(1, sizeof(*packed)); /* NONE */
 
-    if (packed == NULL) {
-        return NULL;
+    if (packed != NULL) {
+        OBJ_CONSTRUCT(&packed->copy, opal_convertor_t);
+        packed->endpoint = endpoint;
     }
-    packed->copy = OBJ_NEW(opal_convertor_t);
-    if (packed->copy == NULL) {
-        free(packed);
-        return NULL;
-    }
-    packed->endpoint = endpoint;
-    packed->state = MCA_BTL_RBUF_PACKED_NONE;
     return packed;
 }
 
@@ -135,8 +128,8 @@ void mca_btl_rbuf_packed_prepare(mca_btl_rbuf_module_t *module, mca_btl_base_end
     packed = is_possible(endpoint, convertor) ? packed_of(endpoint, convertor) : NULL;
     if (packed != NULL && (packed->state == MCA_BTL_RBUF_PACKED_NONE ||
                            packed->state == MCA_BTL_RBUF_PACKED_PREPARED)) {
-        opal_convertor_cleanup(packed->copy);
-        opal_convertor_clone(convertor, packed->copy, 1);
+        opal_convertor_cleanup(&packed->copy);
+        opal_convertor_clone(convertor, &packed->copy, 1);
         packed->state = MCA_BTL_RBUF_PACKED_PREPARED;
         packed->convertor = convertor;
         packed->claimed = convertor->bConverted;
@@ -150,7 +143,7 @@ void mca_btl_rbuf_packed_prepare(mca_btl_rbuf_module_t *module, mca_btl_base_end
 
 static bool all_packed(const struct mca_btl_rbuf_packed *packed)
 {
-    return packed->copy->bConverted >= packed->copy->local_size;
+    return packed->copy.bConverted >= packed->copy.local_size;
 }
 
 /* Packs one block; false if nothing came of it. */
@@ -160,7 +153,7 @@ static bool pack_block(struct mca_btl_rbuf_packed *packed, struct rbuf_tx_chunk 
     size_t bytes = payload;
 
     if (all_packed(packed) ||
-        !mca_btl_rbuf_pack(packed->copy, rbuf_early_block(packed->endpoint->peer, chunk, i),
+        !mca_btl_rbuf_pack(&packed->copy, rbuf_early_block(packed->endpoint->peer, chunk, i),
                            &bytes) ||
         bytes == 0) {
         return false;
@@ -240,9 +233,9 @@ static void start_anew(struct mca_btl_rbuf_packed *packed, size_t position)
 
     abandon(packed);
     packed->state = MCA_BTL_RBUF_PACKED_ASTRAY;
-    opal_convertor_set_position(packed->copy, &beginning);
+    opal_convertor_set_position(&packed->copy, &beginning);
     packed->claimed = position;
-    opal_convertor_set_position(packed->copy, &position);
+    opal_convertor_set_position(&packed->copy, &position);
 }
 
 /* Blocks that wait, as many as a fragment of `most` bytes can have; 0 if the first is too long. */
@@ -291,13 +284,13 @@ static mca_btl_rbuf_frag_t *pack_fragment(mca_btl_rbuf_module_t *module,
                                           size_t most)
 {
     mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frag_take_locked(module, module->room[RBUF_BULK]);
-    size_t bytes = mca_btl_rbuf_packed_size(&module->super, packed->copy, reserve);
+    size_t bytes = mca_btl_rbuf_packed_size(&module->super, &packed->copy, reserve);
 
     if (frag == NULL) {
         return NULL;
     }
     bytes = bytes < most ? bytes : most;
-    if (!mca_btl_rbuf_pack(packed->copy, (unsigned char *) (frag->am.header + 1) + reserve,
+    if (!mca_btl_rbuf_pack(&packed->copy, (unsigned char *) (frag->am.header + 1) + reserve,
                            &bytes)) {
         mca_btl_rbuf_frag_give(frag);
         return NULL;
@@ -366,7 +359,7 @@ void mca_btl_rbuf_packed_close(mca_btl_base_endpoint_t *endpoint)
 {
     if (endpoint->packed != NULL) {
         leave(endpoint->packed);
-        OBJ_RELEASE(endpoint->packed->copy);
+        OBJ_DESTRUCT(&endpoint->packed->copy);
         free(endpoint->packed);
         endpoint->packed = NULL;
     }

@@ -5,11 +5,10 @@
  *
  * The caller holds the module's lock.
  */
-#include "peers/poll_cq.h"
+#include "peers/endpoint.h"
 
 #include <errno.h>
 
-#include "peers/endpoint.h"
 #include "params/help.h"
 #include "verbs/completion.h"
 #include "verbs/device.h"
@@ -93,6 +92,17 @@ void mca_btl_rbuf_look_at_port(mca_btl_rbuf_module_t *module)
     if (module->down_since_ns != 0 && now - module->down_since_ns >= DOWN_NS) {
         port_lost(module, -ENETDOWN);
     }
+}
+
+bool mca_btl_rbuf_release(const struct rbuf_event *delivered)
+{
+    struct rbuf_buffer *buffer = delivered->delivery.buffer;
+
+    rbuf_core_release(delivered->peer, &delivered->delivery); /* which looks into it */
+    if (buffer != NULL) {
+        rbuf_receive_recycle(buffer);
+    }
+    return buffer != NULL;
 }
 
 /* Posts the receive buffers that are free. An adapter that takes none of them any more is lost, or

@@ -12,11 +12,6 @@
 
 #include <inttypes.h>
 
-#include "module/default.h"
-#include "params/params.h"
-#include "params/protocol.h"
-#include "params/schedule.h"
-#include "module/staging.h"
 #include "module/thresholds.h"
 #include "core/rendezvous/early.h"
 #include "core/eager/ring_long.h"
@@ -57,15 +52,15 @@ static bool by_ring(const mca_btl_rbuf_module_t *module, size_t bytes)
     return has_rings(module) && bytes <= rbuf_ring_longest(&module->core.options.ring);
 }
 
-static bool by_ring_inline(const mca_btl_rbuf_module_t *module, size_t bytes)
-{
-    return by_ring(module, bytes) && mca_btl_rbuf_is_one_slot(bytes) &&
-           rbuf_ring_length((uint32_t) bytes) <= rbuf_queue_inline(module->port, RBUF_CONTROL);
-}
-
 static bool by_one_slot(const mca_btl_rbuf_module_t *module, size_t bytes)
 {
     return by_ring(module, bytes) && mca_btl_rbuf_is_one_slot(bytes);
+}
+
+static bool by_ring_inline(const mca_btl_rbuf_module_t *module, size_t bytes)
+{
+    return by_one_slot(module, bytes) &&
+           rbuf_ring_length((uint32_t) bytes) <= rbuf_queue_inline(module->port, RBUF_CONTROL);
 }
 
 static bool by_one_write(const mca_btl_rbuf_module_t *module, size_t bytes)
@@ -92,16 +87,18 @@ static const struct {
 
 #define LIMITS (sizeof(limits) / sizeof(limits[0]))
 
-/* The largest size from `from` on, for which it holds, below `end`, for which it does not. */
-static size_t last_of(const mca_btl_rbuf_module_t *module, holds_t *holds, size_t from, size_t end)
+/* The first size for which it does not hold, `most` at most. */
+static size_t end_of(const mca_btl_rbuf_module_t *module, holds_t *holds, size_t most)
 {
-    while (end - from > 1) {
-        const size_t middle = from + (end - from) / 2;
+    size_t from = 0;
+
+    while (from < most) {
+        const size_t middle = from + (most - from) / 2;
 
         if (holds(module, middle)) {
-            from = middle;
+            from = middle + 1;
         } else {
-            end = middle;
+            most = middle;
         }
     }
     return from;
@@ -109,51 +106,46 @@ static size_t last_of(const mca_btl_rbuf_module_t *module, holds_t *holds, size_
 
 /* ---- eager messages ---- */
 
-static void print_ring(const mca_btl_rbuf_module_t *module, size_t first, size_t last, FILE *stream)
+static void print_ring(const mca_btl_rbuf_module_t *module, size_t first, size_t end, FILE *stream)
 {
     const uint32_t slot = module->core.options.ring.slot_bytes;
-    uint32_t from;
-    uint32_t to;
+    const uint32_t from = rbuf_ring_long_slots((uint32_t) first, slot);
+    const uint32_t to = rbuf_ring_long_slots((uint32_t) (end - 1), slot);
 
     if (by_one_slot(module, first)) {
         fprintf(stream, "eager ring, one slot, %s",
                 by_ring_inline(module, first) ? "inside the request" : "one write");
         return;
     }
-    from = rbuf_ring_long_slots((uint32_t) first, slot);
-    to = rbuf_ring_long_slots((uint32_t) last, slot);
-    fprintf(stream, "eager ring, %" PRIu32 "%s", from, from < to ? " to " : " slots, ");
+    fprintf(stream, "eager ring, %" PRIu32, from);
     if (from < to) {
-        fprintf(stream, "%" PRIu32 " slots, ", to);
+        fprintf(stream, " to %" PRIu32, to);
     }
     if (by_one_write(module, first)) {
-        fputs("one write", stream);
+        fputs(" slots, one write", stream);
     } else {
-        fprintf(stream, "written in chunks from %s on",
+        fprintf(stream, " slots, written in chunks from %s on",
                 amount_of(mca_btl_rbuf_params.ring_c0).text);
     }
 }
 
-static void print_eager(const mca_btl_rbuf_module_t *module, size_t first, size_t last,
-                        FILE *stream)
+/* How messages of at least `first` and less than `end` bytes go, and why the range ends. */
+static void print_range(const mca_btl_rbuf_module_t *module, size_t first, size_t end,
+                        const size_t ends[LIMITS], FILE *stream)
 {
+    const char *separator = " (to ";
+
+    fprintf(stream, "rbuf-show: %10zu to %8zu  ", first, end - 1);
     if (by_ring(module, first)) {
-        print_ring(module, first, last, stream);
+        print_ring(module, first, end, stream);
         fputs("; without a ring ", stream);
     }
     fprintf(stream, "send/receive, %s",
             mca_btl_rbuf_is_sent_inline(module, first) ? "inside the request"
             : mca_btl_rbuf_fits_control(module, first) ? "control buffer"
                                                        : "bulk buffer");
-}
-
-/* Why the range ends. */
-static void print_reasons(const mca_btl_rbuf_module_t *module, size_t last, FILE *stream)
-{
-    const char *separator = " (to ";
-
     for (size_t i = 0; i < LIMITS; i++) {
-        if (limits[i].holds(module, last) && !limits[i].holds(module, last + 1)) {
+        if (ends[i] == end) {
             fprintf(stream, "%s%s", separator, limits[i].setting);
             separator = ", ";
         }
@@ -164,25 +156,21 @@ static void print_reasons(const mca_btl_rbuf_module_t *module, size_t last, FILE
 /* Returns the first size that is not eager. */
 static size_t show_eager(const mca_btl_rbuf_module_t *module, FILE *stream)
 {
-    const size_t end = module->super.btl_eager_limit + 1;
-    size_t first = 0;
+    const size_t all = module->super.btl_eager_limit + 1;
+    size_t ends[LIMITS];
+    size_t end;
 
-    while (first < end) {
-        size_t last = end - 1;
-
-        for (size_t i = 0; i < LIMITS; i++) {
-            if (limits[i].holds(module, first) && !limits[i].holds(module, end)) {
-                const size_t its_last = last_of(module, limits[i].holds, first, end);
-
-                last = its_last < last ? its_last : last;
-            }
-        }
-        fprintf(stream, "rbuf-show: %10zu to %8zu  ", first, last);
-        print_eager(module, first, last, stream);
-        print_reasons(module, last, stream);
-        first = last + 1;
+    for (size_t i = 0; i < LIMITS; i++) {
+        ends[i] = end_of(module, limits[i].holds, all + 1);
     }
-    return first;
+    for (size_t first = 0; first < all; first = end) {
+        end = all;
+        for (size_t i = 0; i < LIMITS; i++) {
+            end = ends[i] > first && ends[i] < end ? ends[i] : end;
+        }
+        print_range(module, first, end, ends, stream);
+    }
+    return all;
 }
 
 /* ---- messages with a rendezvous ---- */
@@ -194,38 +182,39 @@ static bool is_early(const mca_btl_rbuf_module_t *module)
            module->super.btl_rndv_eager_limit > 0;
 }
 
+/* A line's beginning. */
+static void print_label(const char *label, FILE *stream)
+{
+    fprintf(stream, "rbuf-show: %24s  ", label);
+}
+
 static void show_schedule(const mca_btl_rbuf_module_t *module, FILE *stream)
 {
-    const struct rbuf_schedule *schedule = &module->core.options.schedule;
+    const struct rbuf_core_options *options = &module->core.options;
+    const struct rbuf_schedule *schedule = &options->schedule;
     const char *settings = mca_btl_rbuf_cut_settings()->all;
     const uint64_t block = schedule->block_bytes;
+    const bool checked = options->arrival == RBUF_ARRIVAL_BLOCK_CHECKED;
 
-    if (module->core.options.pipeline_gap > 0) {
-        fprintf(stream,
-                "rbuf-show: %24s  chunks of sqrt(length * %" PRIu64
-                " / 2) bytes (pipeline_gap), %s at "
-                "most; %u buffers; ",
-                "", module->core.options.pipeline_gap,
-                amount_of(schedule->buffer_blocks * block).text, schedule->buffers);
+    print_label("", stream);
+    if (options->pipeline_gap > 0) {
+        fprintf(stream, "chunks of sqrt(length * %" PRIu64 " / 2) bytes (pipeline_gap)",
+                options->pipeline_gap);
     } else {
-        fprintf(
-            stream,
-            "rbuf-show: %24s  chunks from %s on, each %.4g times the one before, %s at most; %u "
-            "buffers; ",
-            "", amount_of(schedule->first_blocks * block).text,
-            (double) schedule->growth / RBUF_GROWTH_ONE,
-            amount_of(schedule->buffer_blocks * block).text, schedule->buffers);
+        fprintf(stream, "chunks from %s on, each %.4g times the one before",
+                amount_of(schedule->first_blocks * block).text,
+                (double) schedule->growth / RBUF_GROWTH_ONE);
     }
-    if (module->core.options.arrival == RBUF_ARRIVAL_BLOCK ||
-        module->core.options.arrival == RBUF_ARRIVAL_BLOCK_CHECKED) {
+    fprintf(stream, ", %s at most; %u buffers; ", amount_of(schedule->buffer_blocks * block).text,
+            schedule->buffers);
+    if (options->arrival == RBUF_ARRIVAL_BLOCK || checked) {
         fprintf(stream, "blocks of %s are taken as they arrive%s (%s, block_size; %s)\n",
-                amount_of(block).text,
-                module->port->subblock == RBUF_SUBBLOCK_CHECKED ? ", with checksums" : "", settings,
+                amount_of(block).text, checked ? ", with checksums" : "", settings,
                 module->port->in_order_why);
     } else {
         fprintf(stream, "chunks are taken as a whole (%s; %s)\n", settings,
-                module->core.options.arrival == RBUF_ARRIVAL_IMMEDIATE ? module->port->in_order_why
-                                                                       : "protocol");
+                options->arrival == RBUF_ARRIVAL_IMMEDIATE ? module->port->in_order_why
+                                                           : "protocol");
     }
 }
 
@@ -259,7 +248,8 @@ static void show_lowered(const mca_btl_rbuf_module_t *module, FILE *stream)
         (is->buffer_blocks == wanted.buffer_blocks && is->buffers == wanted.buffers)) {
         return;
     }
-    fprintf(stream, "rbuf-show: %24s  lowered: ", "");
+    print_label("", stream);
+    fputs("lowered: ", stream);
     separator = print_lowered(separator, "largest_chunk", wanted.buffer_blocks * block,
                               is->buffer_blocks * block, true, stream);
     separator = print_lowered(separator, "buffers", wanted.buffers, is->buffers, false, stream);
@@ -287,28 +277,16 @@ static void print_extent(const struct rbuf_schedule *schedule, uint64_t bytes, F
             amount_of((uint64_t) extent.largest_blocks * schedule->block_bytes).text);
 }
 
-/* By what a message of that size is cut (core/state/state.h, rbuf_peer_schedule(), of any peer). */
-static struct rbuf_schedule cut_for(const struct rbuf_core_options *options, uint64_t bytes)
-{
-    struct rbuf_schedule schedule = options->schedule;
-
-    if (options->pipeline_gap > 0) {
-        rbuf_schedule_pipeline(&schedule, bytes, options->pipeline_gap);
-    }
-    return schedule;
-}
-
 /* How a message of that size is cut. */
 static void show_example(const mca_btl_rbuf_module_t *module, uint64_t bytes, FILE *stream)
 {
-    const struct rbuf_core_options *options = &module->core.options;
-    const uint32_t slot = options->early.slot_blocks;
-    const struct rbuf_schedule whole = cut_for(options, bytes);
-    const struct rbuf_schedule longest = cut_for(options, (uint64_t) slot * whole.block_bytes);
-    const struct rbuf_schedule cut = rbuf_lease_schedule(&options->early, &longest);
+    const struct rbuf_peer any = {.core = (struct rbuf_core *) (uintptr_t) &module->core};
+    const uint32_t slot = module->core.options.early.slot_blocks;
+    const struct rbuf_schedule whole = rbuf_peer_schedule(&any, bytes);
+    const struct rbuf_schedule cut = rbuf_lease_schedule(&any);
     const uint64_t early = is_early(module) ? rbuf_early_bytes(&cut, slot, bytes) : 0;
 
-    fprintf(stream, "rbuf-show: %24s  ", amount_of(bytes).text);
+    print_label(amount_of(bytes).text, stream);
     if (early > 0) {
         fprintf(stream, "%" PRIu64 " bytes early in ", early);
         print_extent(&cut, early, stream);
@@ -329,11 +307,11 @@ static void show_staged(const mca_btl_rbuf_module_t *module, size_t first, FILE 
     show_schedule(module, stream);
     show_lowered(module, stream);
     if (is_early(module)) {
+        print_label("", stream);
         fprintf(stream,
-                "rbuf-show: %24s  begins behind its rendezvous, for %" PRIu32
-                " peers at a time, %" PRIu32 " with more staging (early_data, early_peers, "
-                "early_size, early_c0)\n",
-                "", rbuf_lease_most(&module->core), module->core.options.early.peers);
+                "begins behind its rendezvous, for %" PRIu32 " peers at a time, %" PRIu32
+                " with more staging (early_data, early_peers, early_size, early_c0)\n",
+                rbuf_lease_most(&module->core), module->core.options.early.peers);
     }
     for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
         if (examples[i] >= first) {
@@ -344,8 +322,7 @@ static void show_staged(const mca_btl_rbuf_module_t *module, size_t first, FILE 
 
 static void show_rendezvous(const mca_btl_rbuf_module_t *module, size_t first, FILE *stream)
 {
-    const char *protocol =
-        mca_btl_rbuf_protocol_name((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol);
+    const char *protocol = mca_btl_rbuf_protocol_name();
 
     fprintf(stream, "rbuf-show: %10zu and more     rendezvous, ", first);
     if (mca_btl_rbuf_registers()) {
@@ -357,7 +334,8 @@ static void show_rendezvous(const mca_btl_rbuf_module_t *module, size_t first, F
             module->registrar.choice != NULL ? ", in place where that was seen to be worth it"
                                              : "");
     if (mca_btl_rbuf_default_why()[0] != '\0') {
-        fprintf(stream, "rbuf-show: %24s  %s (protocol)\n", "", mca_btl_rbuf_default_why());
+        print_label("", stream);
+        fprintf(stream, "%s (protocol)\n", mca_btl_rbuf_default_why());
     }
     show_staged(module, first, stream);
 }
@@ -377,8 +355,8 @@ static void show_packed(const mca_btl_rbuf_module_t *module, FILE *stream)
 static void show_one_sided(const mca_btl_rbuf_module_t *module, FILE *stream)
 {
     const mca_btl_base_module_t *btl = &module->super;
-    const size_t small = last_of(module, mca_btl_rbuf_fits_control, 0, MIB);
-    const size_t inlined = last_of(module, mca_btl_rbuf_is_inline, 0, small + 1);
+    const size_t small = end_of(module, mca_btl_rbuf_fits_control, MIB) - 1;
+    const size_t inlined = end_of(module, mca_btl_rbuf_is_inline, small + 1) - 1;
 
     fprintf(stream,
             "rbuf-show: puts up to %s travel inside the request; puts and gets up to %s are "

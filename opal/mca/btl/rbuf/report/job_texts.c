@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Texts of all processes (report/job_texts.h). Owns the state of the fence: its callback comes in a
+ * Brings a text of each process of the job to rank 0, at its end. MPI is over by then, and perhaps
+ * this transport; what still runs is PMIx: each process puts its text, all meet in a
+ * fence that collects the texts, rank 0 gets them.
+ *
+ * All processes have passed the barrier of MPI_Finalize(), so they come to that fence unless one
+ * dies, has no adapter, or was not asked for its text. Nobody waits for these for ever: a process
+ * that has waited WAIT_NS goes on without.
+ *
+ * Threads: the one that ends Open MPI, once.
+ *
+ * Owns the state of the fence: its callback comes in a
  * thread of PMIx, perhaps long after nobody waits for it any more. Then this object stays loaded.
  */
-#include "report/job_texts.h"
+#include "report/report.h"
 
 #include "rbuf_compat.h"
 
@@ -17,7 +27,7 @@
 #define KEY      "btl.rbuf.report"
 #define PAUSE_NS 100000 /* between looks */
 #define ASK_S    2      /* for an answer from another node */
-#define WAIT_NS  (MCA_BTL_RBUF_JOB_TEXTS_SECONDS * UINT64_C(1000000000))
+#define WAIT_NS  UINT64_C(10000000000)
 
 typedef enum { WAITING, MET, FAILED } fence_t;
 
@@ -102,14 +112,13 @@ static char *get(uint32_t rank, bool *answers)
 }
 
 mca_btl_rbuf_job_texts_t mca_btl_rbuf_job_texts(const char *text, uint32_t *processes,
-                                                void (*take)(void *context, const char *text),
-                                                void *context)
+                                                struct mca_btl_rbuf_summary *summary)
 {
     bool answers = true;
 
     *processes = job_size();
     if (*processes == 1) {
-        take(context, text);
+        mca_btl_rbuf_summary_add(summary, text);
         return MCA_BTL_RBUF_TEXTS_ARE_HERE;
     }
     if (*processes == 0 || !put(text) || !meet()) {
@@ -118,12 +127,12 @@ mca_btl_rbuf_job_texts_t mca_btl_rbuf_job_texts(const char *text, uint32_t *proc
     if (OPAL_PROC_MY_NAME.vpid != 0) {
         return MCA_BTL_RBUF_TEXTS_AT_RANK_0;
     }
-    take(context, text);
+    mca_btl_rbuf_summary_add(summary, text);
     for (uint32_t rank = 1; rank < *processes; rank++) {
         char *other = get(rank, &answers);
 
         if (other != NULL) {
-            take(context, other);
+            mca_btl_rbuf_summary_add(summary, other);
             free(other);
         }
     }

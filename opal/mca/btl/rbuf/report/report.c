@@ -10,18 +10,10 @@
 #include <string.h>
 
 #include "report/counters.h"
-#include "module/default.h"
-#include "report/job_texts.h"
 #include "params/left_out.h"
 #include "params/params.h"
-#include "report/summary.h"
 #include "common/cpuset.h"
 #include "rbuf_version.h"
-
-static const char *protocol_name(void)
-{
-    return mca_btl_rbuf_protocol_name((enum mca_btl_rbuf_protocol) mca_btl_rbuf_params.protocol);
-}
 
 /* "mlx5_0:1,mlx5_1:1": the ports that were started. */
 static void print_ports(FILE *stream)
@@ -86,7 +78,7 @@ static void print_line(FILE *stream, const struct form *form)
 {
     fprintf(stream,
             "rbuf-report: rank=%" PRIu32 " host=%s version=" RBUF_VERSION " protocol=%s ports=",
-            OPAL_PROC_MY_NAME.vpid, opal_process_info.nodename, protocol_name());
+            OPAL_PROC_MY_NAME.vpid, opal_process_info.nodename, mca_btl_rbuf_protocol_name());
     print_ports(stream);
     print_counters(stream, form);
     fputs(" processors=", stream);
@@ -100,18 +92,13 @@ static void print_json(FILE *stream)
     fprintf(stream,
             "{\"report\":\"rbuf\",\"rank\":%" PRIu32 ",\"host\":\"%s\",\"version\":\"" RBUF_VERSION
             "\",\"protocol\":\"%s\",\"ports\":\"",
-            OPAL_PROC_MY_NAME.vpid, opal_process_info.nodename, protocol_name());
+            OPAL_PROC_MY_NAME.vpid, opal_process_info.nodename, mca_btl_rbuf_protocol_name());
     print_ports(stream);
     fputs("\",\"processors\":\"", stream);
     print_processors(stream);
     fputc('"', stream);
     print_counters(stream, &json_form);
     fputs("}\n", stream);
-}
-
-static void take(void *summary, const char *line)
-{
-    mca_btl_rbuf_summary_add(summary, line);
 }
 
 /* Superpipeline is what all expect. */
@@ -138,7 +125,7 @@ static void print_job(FILE *stream)
     }
     print_line(memory, &brief_form);
     fclose(memory);
-    switch (mca_btl_rbuf_job_texts(line, &processes, take, summary)) {
+    switch (mca_btl_rbuf_job_texts(line, &processes, summary)) {
     case MCA_BTL_RBUF_TEXTS_ARE_HERE:
         mca_btl_rbuf_summary_print(summary, processes, stream);
         print_default(stream);

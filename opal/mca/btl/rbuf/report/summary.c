@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Adds up lines of processes, and prints what a job has done (report/summary.h). Pure but for the
- * stream.
+ * Adds up lines of processes, and prints what a job has done. Pure but for the stream.
+ *
+ * Lines are of words NAME=VALUE. They come from other processes, which may have another version of
+ * rbuf: what is not known is passed over.
  */
-#include "report/summary.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -142,26 +142,18 @@ static bool place_window(struct rbuf_core *core, uint32_t *first)
     return false;
 }
 
-struct rbuf_schedule rbuf_lease_schedule(const struct rbuf_early_options *options,
-                                         const struct rbuf_schedule *schedule)
+struct rbuf_schedule rbuf_lease_schedule(const struct rbuf_peer *peer)
 {
-    struct rbuf_schedule early = *schedule;
+    const struct rbuf_early_options *options = &peer->core->options.early;
+    const uint64_t slot =
+        (uint64_t) options->slot_blocks * peer->core->options.schedule.block_bytes;
+    struct rbuf_schedule early = rbuf_peer_schedule(peer, slot);
 
     early.first_blocks = (uint16_t) least(early.first_blocks, options->slot_blocks - 1);
     if (options->opening_blocks < early.first_blocks) {
         early.opening_blocks = options->opening_blocks;
     }
     return early;
-}
-
-/* The chunks of messages that are as long as a slot, if those depend on the length. */
-static struct rbuf_schedule window_schedule(const struct rbuf_peer *peer)
-{
-    const struct rbuf_core_options *options = &peer->core->options;
-    const uint64_t slot = (uint64_t) options->early.slot_blocks * options->schedule.block_bytes;
-    const struct rbuf_schedule schedule = rbuf_peer_schedule(peer, slot);
-
-    return rbuf_lease_schedule(&options->early, &schedule);
 }
 
 /* Gives the window a free number, and the word by which its chunks are announced; earlier windows
@@ -228,13 +220,12 @@ static bool lease(struct rbuf_peer *peer)
     }
     core->rendezvous.windows.out++;
     core->rendezvous.windows.leased++;
-    *in =
-        (struct rbuf_early_in){.state = RBUF_EARLY_IN_LEASED,
-                               .first = first,
-                               .slot_blocks = core->options.early.slot_blocks,
-                               .flag = FLAG_WINDOW | core->rendezvous.windows.leased << LEASED_BITS,
-                               .last_rts = core->stats.rts_received,
-                               .schedule = window_schedule(peer)};
+    *in = (struct rbuf_early_in){.state = RBUF_EARLY_IN_LEASED,
+                                 .first = first,
+                                 .slot_blocks = core->options.early.slot_blocks,
+                                 .flag = FLAG_WINDOW | core->rendezvous.windows.leased << LEASED_BITS,
+                                 .last_rts = core->stats.rts_received,
+                                 .schedule = rbuf_lease_schedule(peer)};
     for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
         in->slot[i].seq = first_seq(peer) + i;
         in->released = rbuf_early_report(in->released, in->slot[i].seq);

@@ -46,10 +46,9 @@ void rbuf_lease_free_if_unused(struct rbuf_peer *peer);
 /* Frees the window, which nobody writes into any more; the peer's grants are closed. */
 void rbuf_lease_remove(struct rbuf_peer *peer);
 
-/* By what early data are cut, where whole messages are cut by `schedule`. With an opening, since no
- * rendezvous hides the copy of the first chunk; and where a chunk is a whole message otherwise, one
- * that a slot has room for. */
-struct rbuf_schedule rbuf_lease_schedule(const struct rbuf_early_options *options,
-                                         const struct rbuf_schedule *schedule);
+/* By what early data of the peer are cut: as messages of a slot's length, with an opening, since no
+ * rendezvous hides the copy of the first chunk; and where a chunk is a whole message otherwise,
+ * with one that a slot has room for. */
+struct rbuf_schedule rbuf_lease_schedule(const struct rbuf_peer *peer);
 
 #endif
