@@ -8,7 +8,7 @@
  * the hook. A registration knows of which version it is, and there is room for a few only. Another
  * thread gives back memory that is nobody's, while the helper comes and goes.
  */
-#include "registration/helper.h"
+#include "registration/registrar.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -52,7 +52,8 @@ static _Atomic uint32_t outdated, pulled_away, failed;
 
 static _Thread_local uint64_t site;
 static struct rbuf_port port;
-static struct mca_btl_rbuf_helper *helper;
+static const mca_btl_rbuf_policy_t *const helped = &mca_btl_rbuf_helped;
+static mca_btl_rbuf_registrar_t registrar = {.port = &port};
 
 static uint64_t base_of(uint32_t buffer)
 {
@@ -88,6 +89,14 @@ bool mca_btl_rbuf_call_stack_open(void)
 uint64_t mca_btl_rbuf_call_stack_hash(void)
 {
     return site;
+}
+
+void mca_btl_rbuf_sharing_open(void)
+{
+}
+
+void mca_btl_rbuf_sharing_close(void)
+{
 }
 
 /* Once in a while there is no core. */
@@ -189,8 +198,8 @@ static void release(uint64_t base, uint64_t bytes)
 static void use(uint32_t buffer)
 {
     struct rbuf_problem problem;
-    mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_helper_take(
-        helper, 0, (void *) (uintptr_t) base_of(buffer), BYTES, MCA_BTL_RBUF_TARGET, &problem);
+    mca_btl_rbuf_registration_t *registration = helped->take(
+        &registrar, 0, (void *) (uintptr_t) base_of(buffer), BYTES, MCA_BTL_RBUF_TARGET, &problem);
     struct region *region;
 
     (void) atomic_load (&progress)();
@@ -202,14 +211,14 @@ static void use(uint32_t buffer)
     atomic_fetch_add(&region->users, 1);
     atomic_fetch_add(&outdated, region->version != atomic_load(&version[buffer]));
     atomic_fetch_sub(&region->users, 1);
-    mca_btl_rbuf_helper_give(helper, registration);
+    helped->give(&registrar, registration);
 }
 
 static uint64_t ahead(void)
 {
     struct mca_btl_rbuf_helper_counters counters;
 
-    mca_btl_rbuf_helper_count(helper, &counters);
+    helped->count(&registrar, &counters);
     return counters.ahead;
 }
 
@@ -251,8 +260,7 @@ START_TEST(applications_hooks_and_the_thread)
 
     ck_assert_int_eq(pthread_create(&other, NULL, release_others, NULL), 0);
     for (unsigned turn = 0; turn < 2; turn++) {
-        helper = mca_btl_rbuf_helper_open(&port);
-        ck_assert_ptr_nonnull(helper);
+        ck_assert(helped->open(&registrar));
         for (uint32_t i = 0; i < APPLICATIONS; i++) {
             number[i] = i;
             ck_assert_int_eq(pthread_create(&application[i], NULL, be_application, &number[i]), 0);
@@ -260,13 +268,13 @@ START_TEST(applications_hooks_and_the_thread)
         for (uint32_t i = 0; i < APPLICATIONS; i++) {
             pthread_join(application[i], NULL);
         }
-        mca_btl_rbuf_helper_count(helper, &counters);
+        helped->count(&registrar, &counters);
         printf("ahead %llu, ready %llu, stale %llu, refused %u\n",
                (unsigned long long) counters.ahead, (unsigned long long) counters.ready,
                (unsigned long long) counters.stale, refused);
         ck_assert_uint_ge(counters.ahead, AHEAD);
         ck_assert_uint_gt(counters.stale, 0);
-        mca_btl_rbuf_helper_close(helper);
+        helped->close(&registrar);
         ck_assert_int_eq(registrations, 0);
     }
     atomic_store(&over, true);

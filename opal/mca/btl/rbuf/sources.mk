@@ -10,7 +10,6 @@ if RBUF_HELPER
 rbuf_helper_glue = \
 	%reldir%/registration/call_stack.c \
 	%reldir%/registration/call_stack.h \
-	%reldir%/registration/helped.c \
 	%reldir%/registration/helper.c \
 	%reldir%/registration/sharing.c \
 	%reldir%/registration/sharing.h
@@ -120,10 +119,8 @@ rbuf_glue_sources = \
 	%reldir%/registration/auto.c \
 	%reldir%/registration/auto.h \
 	%reldir%/registration/cache.c \
-	%reldir%/registration/cache.h \
 	%reldir%/registration/fork.c \
 	%reldir%/registration/fork.h \
-	%reldir%/registration/helper.h \
 	%reldir%/registration/hooks.c \
 	%reldir%/registration/hooks.h \
 	%reldir%/registration/policies.c \

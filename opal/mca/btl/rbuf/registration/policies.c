@@ -6,10 +6,9 @@
 #include "registration/policies.h"
 
 #include "params/params.h"
-#include "registration/cache.h"
+#include "registration/registrar.h"
 
 #if RBUF_HAVE_HELPER
-#include "registration/helper.h"
 #define HELPED &mca_btl_rbuf_helped
 #else
 #define HELPED &mca_btl_rbuf_on_demand /* params/params.c refuses protocol helper */
