@@ -5,7 +5,7 @@
 # against its own fabric.h. %reldir% is this folder as seen from the file that includes this one.
 
 # What configure may leave out (config/rbuf_features.m4); nothing else knows these files but
-# registration/policies.c and btl_rbuf_component.c.
+# registration/registrar.c and btl_rbuf_component.c.
 if RBUF_HELPER
 rbuf_helper_glue = \
 	%reldir%/registration/call_stack.c \
@@ -123,8 +123,6 @@ rbuf_glue_sources = \
 	%reldir%/registration/fork.h \
 	%reldir%/registration/hooks.c \
 	%reldir%/registration/hooks.h \
-	%reldir%/registration/policies.c \
-	%reldir%/registration/policies.h \
 	%reldir%/registration/registrar.c \
 	%reldir%/registration/registrar.h \
 	%reldir%/registration/registration.c \

@@ -2,7 +2,7 @@
 /*
  * Registrations of frequently used buffers, which is what reuse is made of (registration/frequent.c
  * says how). Puts and gets come by mca_btl_rbuf_reuse, eager messages by btl/in_place.c: no other
- * file includes this one, but for the choice of policies.
+ * file includes this one.
  */
 #ifndef BTL_RBUF_FREQUENT_H
 #define BTL_RBUF_FREQUENT_H
@@ -18,8 +18,6 @@ struct mca_btl_rbuf_frequent {
     uint64_t spared; /* counter: uses of registered buffers that were copied all the same */
     uint64_t in_place[RBUF_FREQUENT_KINDS]; /* counters: uses that were to do without a copy */
 };
-
-extern const struct mca_btl_rbuf_reuse mca_btl_rbuf_reuse;
 
 /* Gives back all whose memory is gone; called before a use is looked up. No lock is held. */
 void mca_btl_rbuf_frequent_give_released(mca_btl_rbuf_registrar_t *registrar);

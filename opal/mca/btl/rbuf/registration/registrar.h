@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Every registration of user memory of a registrar, by a policy that is chosen once, when the
- * component opens (policies.c):
+ * component opens (registrar.c):
  *
  * - on demand: made for each use, and its taker's (registrar.c);
  * - cached: kept in OPAL's grdma cache (registration/cache.c), protocols rcache and auto;
@@ -103,14 +103,15 @@ static inline void mca_btl_rbuf_registrar_unlock(const mca_btl_rbuf_registrar_t 
     mca_btl_rbuf_lock_leave(registrar->lock);
 }
 
-extern const mca_btl_rbuf_policy_t mca_btl_rbuf_on_demand;
 extern const mca_btl_rbuf_policy_t mca_btl_rbuf_cached;
 extern const mca_btl_rbuf_policy_t mca_btl_rbuf_helped; /* not in a build without the helper */
 
-/* What those of this process have that open from now on: how registrations are made, and reuse, or
- * NULL if that is off. */
-void mca_btl_rbuf_registrars_have(const mca_btl_rbuf_policy_t *policy,
-                                  const struct mca_btl_rbuf_reuse *reuse);
+/* Chooses, by the parameters, what the registrars of this process have: behind the check of the
+ * parameters, before the first registrar opens. */
+void mca_btl_rbuf_registrars_open(void);
+
+/* Behind the last registrar; nothing if they are closed. One thread at a time opens and closes. */
+void mca_btl_rbuf_registrars_close(void);
 
 /* Port, lock and core are set. An OPAL error after a help message. What
  * was not opened may be closed. */

@@ -59,4 +59,6 @@ struct mca_btl_rbuf_reuse {
                   struct mca_btl_rbuf_reuse_counters *sum);
 };
 
+extern const struct mca_btl_rbuf_reuse mca_btl_rbuf_reuse; /* not in a build without reuse */
+
 #endif
