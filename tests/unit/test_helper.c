@@ -298,8 +298,8 @@ START_TEST(shared_core)
     use(BASE, 100 * MS);
     use(BASE, 200 * MS);
     alone = work(200 * MS, &registered, &deregistered);
-    helper.costs.sharers = 2;
-    helper.costs.slice_ns = 4 * MS;
+    helper.sharers = 2;
+    helper.slice_ns = 4 * MS;
     shared = work(200 * MS, &registered, &deregistered);
     ck_assert_uint_eq(alone - shared, 8 * MS);
     rbuf_helper_close(&helper);

@@ -14,8 +14,6 @@ rbuf_helper_glue = \
 	%reldir%/registration/sharing.c \
 	%reldir%/registration/sharing.h
 rbuf_helper_core = \
-	%reldir%/core/helper/deadline.c \
-	%reldir%/core/helper/deadline.h \
 	%reldir%/core/helper/helper.c \
 	%reldir%/core/helper/helper.h \
 	%reldir%/core/helper/mr.c \

@@ -180,8 +180,8 @@ static void share(struct mca_btl_rbuf_helper *helper, uint64_t now_ns)
         &(struct rbuf_sharing_rank){.registered_bytes = rbuf_memory_stats.peak,
                                     .period_ns = shortest_period(&core->predictor),
                                     .work_ns = rbuf_helper_work_ns(core)},
-        &core->costs.slice_ns);
-    core->costs.sharers = place.sharers;
+        &core->slice_ns);
+    core->sharers = place.sharers;
     atomic_store_explicit(&helper->has_core, place.core != RBUF_SHARING_NONE, memory_order_relaxed);
     if (place.core >= 0) {
         mca_btl_rbuf_sharing_move(&place);

@@ -24,7 +24,7 @@ void mca_btl_rbuf_sharing_open(void);
 void mca_btl_rbuf_sharing_close(void);
 
 /* Posts `rank`, and the calling thread's time slice. Returns this process's place; *slice_ns
- * becomes t_slice + t_cs of core/helper/deadline.h: the longest of all slices posted, and a switch
+ * becomes t_slice + t_cs of core/helper/helper.h: the longest of all slices posted, and a switch
  * of context. */
 struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank,
                                                     uint64_t *slice_ns);
