@@ -295,7 +295,6 @@ void rbuf_helper_registered(struct rbuf_helper *helper, struct rbuf_mr *mr, void
 
 void rbuf_helper_refused(struct rbuf_helper *helper, struct rbuf_mr *mr)
 {
-    helper->counters.refused++;
     rbuf_helper_scarce(helper);
     queue(helper, mr, &nothing);
     rbuf_mr_abandon(mr);
@@ -304,7 +303,6 @@ void rbuf_helper_refused(struct rbuf_helper *helper, struct rbuf_mr *mr)
 void rbuf_helper_deregistered(struct rbuf_helper *helper, struct rbuf_mr *mr, uint64_t ns)
 {
     rbuf_registration_cost_add(&helper->deregistering, pages_of(mr), ns);
-    helper->counters.deregistered++;
     if (rbuf_mr_deregistered(mr, helper->next.kind == RBUF_QUEUED_REGISTER)) {
         queue(helper, mr, &helper->next);
     }
@@ -318,7 +316,9 @@ struct rbuf_mr *rbuf_helper_drain(struct rbuf_helper *helper)
     for (uint32_t i = 0; i < regions_of(helper); i++) {
         struct rbuf_mr *mr = &helper->mrs.mr[i];
 
-        rbuf_mr_unplan(mr);
+        if (rbuf_mr_register(mr)) { /* it was planned */
+            rbuf_mr_abandon(mr);
+        }
         (void) rbuf_mr_unkeep(mr);
         queue(helper, mr, &nothing);
         if (rbuf_mr_deregister(mr)) {

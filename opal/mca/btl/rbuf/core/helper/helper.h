@@ -84,11 +84,9 @@ struct rbuf_helper_options {
                                   .keep_ns = 1000000})
 
 struct rbuf_helper_counters {
-    uint64_t ahead; /* registrations before use */
-    uint64_t deregistered;
-    uint64_t kept;    /* times that a region stayed, since its next use was too near */
-    uint64_t lapsed;  /* registered ahead, or kept, and not used in time */
-    uint64_t refused; /* registrations that could not be made */
+    uint64_t ahead;  /* registrations before use */
+    uint64_t kept;   /* times that a region stayed, since its next use was too near */
+    uint64_t lapsed; /* registered ahead, or kept, and not used in time */
 };
 
 struct rbuf_helper {
