@@ -7,7 +7,6 @@
 #ifndef BTL_RBUF_FREQUENT_H
 #define BTL_RBUF_FREQUENT_H
 
-#include "core/choice/frequent.h"
 #include "core/choice/trial.h"
 #include "registration/reuse.h"
 
@@ -47,9 +46,5 @@ struct rbuf_frequent_held *mca_btl_rbuf_frequent_look(mca_btl_rbuf_registrar_t *
 /* One that is `timed` was copied since then, and a message posted. No lock is held. */
 void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_registrar_t *registrar, enum rbuf_frequent_kind kind,
                                   uint32_t bytes, uint64_t start_ns);
-
-/* The data was fetched, or never will be. No lock is held. */
-void mca_btl_rbuf_frequent_end(mca_btl_rbuf_registrar_t *registrar,
-                               struct rbuf_frequent_held *held);
 
 #endif
