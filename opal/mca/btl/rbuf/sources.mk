@@ -214,7 +214,6 @@ rbuf_core_sources = \
 	%reldir%/core/choice/choice.h \
 	%reldir%/core/choice/default.h \
 	%reldir%/core/choice/lives.c \
-	%reldir%/core/choice/lives.h \
 	%reldir%/core/choice/registration_cost.c \
 	%reldir%/core/choice/registration_cost.h \
 	%reldir%/core/choice/reuse.c \
