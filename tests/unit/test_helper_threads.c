@@ -109,11 +109,6 @@ struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_ra
         .core = atomic_fetch_add(&looks, 1) % 4 == 3 ? RBUF_SHARING_NONE : RBUF_SHARING_ANY};
 }
 
-void mca_btl_rbuf_sharing_move(const struct rbuf_sharing_place *place)
-{
-    (void) place;
-}
-
 int rbuf_register(struct rbuf_port *of, void *base, size_t bytes, unsigned access,
                   struct ibv_mr **mr, struct rbuf_problem *problem)
 {

@@ -137,9 +137,7 @@ static void enter(mca_btl_rbuf_registrar_t *registrar, enum rbuf_frequent_kind k
     mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_registration_hold(
         registrar, base, bytes,
         kind == RBUF_FREQUENT_GET ? MCA_BTL_RBUF_TARGET : MCA_BTL_RBUF_SOURCE, &problem);
-    uint64_t ns = registration == NULL ? 0
-                                       : atomic_exchange_explicit(&registration->unreported_ns, 0,
-                                                                  memory_order_relaxed);
+    const uint64_t ns = registration == NULL ? 0 : registration->unreported_ns;
 
     mca_btl_rbuf_registrar_lock(registrar);
     if (registration != NULL) {

@@ -183,9 +183,6 @@ static void share(struct mca_btl_rbuf_helper *helper, uint64_t now_ns)
         &core->slice_ns);
     core->sharers = place.sharers;
     atomic_store_explicit(&helper->has_core, place.core != RBUF_SHARING_NONE, memory_order_relaxed);
-    if (place.core >= 0) {
-        mca_btl_rbuf_sharing_move(&place);
-    }
 }
 
 static void *run(void *argument)

@@ -228,6 +228,25 @@ static void post(const struct rbuf_sharing_rank *rank)
     atomic_store_explicit(&own->slice_ns, rbuf_time_slice_most_ns(&slice), memory_order_relaxed);
 }
 
+/* Binds the calling thread to the idle core of that number, where each process of the job is bound
+ * to a core. Else no one knows which core is idle, and the system finds one: among those that this
+ * process may use, or, if it is bound to one core, among those that none is bound to. */
+static void bind_to_idle(int32_t idle)
+{
+    if (unbound_ranks() > 0) {
+        if (bound_to_of(node.rank) != UNBOUND) {
+            bind_thread(0, node.cores - 1);
+        }
+        return;
+    }
+    for (uint32_t core = 0; core < node.cores; core++) {
+        if (!is_computed_on(core) && idle-- == 0) {
+            bind_thread(core, core);
+            return;
+        }
+    }
+}
+
 struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank,
                                                     uint64_t *slice_ns)
 {
@@ -258,23 +277,8 @@ struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_ra
                         node.ranks, place);
     own = place[node.rank];
     pthread_mutex_unlock(&looking);
+    if (own.core >= 0) {
+        bind_to_idle(own.core);
+    }
     return own;
-}
-
-void mca_btl_rbuf_sharing_move(const struct rbuf_sharing_place *place)
-{
-    int32_t idle = place->core;
-
-    if (unbound_ranks() > 0) {
-        if (bound_to_of(node.rank) != UNBOUND) {
-            bind_thread(0, node.cores - 1);
-        }
-        return;
-    }
-    for (uint32_t core = 0; core < node.cores; core++) {
-        if (!is_computed_on(core) && idle-- == 0) {
-            bind_thread(core, core);
-            return;
-        }
-    }
 }
