@@ -45,6 +45,8 @@ static _Atomic int registrations;
 static _Atomic uint32_t refused; /* for want of room */
 static _Atomic uint32_t looks;   /* for a core */
 static _Atomic bool over;
+static bool no_hooks;
+static const char *told; /* the newest help text */
 static _Atomic(opal_mem_hooks_callback_fn_t *) hook;
 static _Atomic(opal_progress_callback_t) progress;
 /* What must not be; checked at the end, since Check is not for threads. */
@@ -73,7 +75,7 @@ mca_base_framework_t opal_memory_base_framework;
 
 void mca_btl_rbuf_help(const char *topic, ...)
 {
-    (void) topic;
+    told = topic;
 }
 
 void mca_btl_rbuf_verbose(const char *format, ...)
@@ -156,6 +158,9 @@ int opal_mem_hooks_support_level(void)
 int opal_mem_hooks_register_release(opal_mem_hooks_callback_fn_t *function, void *context)
 {
     (void) context;
+    if (no_hooks) {
+        return OPAL_ERROR;
+    }
     atomic_store(&hook, function);
     return OPAL_SUCCESS;
 }
@@ -281,10 +286,22 @@ START_TEST(applications_hooks_and_the_thread)
 }
 END_TEST
 
+/* Who cannot be told of memory that goes has no helper, and says so. */
+START_TEST(a_refused_hook_is_told)
+{
+    told = NULL;
+    no_hooks = true;
+    ck_assert(!helped->open(&registrar));
+    no_hooks = false;
+    ck_assert_str_eq(told, "no helper thread");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("the helper's thread");
 
+    unit_add(suite, a_refused_hook_is_told);
     unit_add(suite, applications_hooks_and_the_thread);
     return unit_run(suite);
 }
