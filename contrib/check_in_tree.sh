@@ -272,7 +272,7 @@ check_left_out() {
         echo "$folder has no objects of the component"
         return 1
     fi
-    ! find "$folder" -name '*.lo' | grep -E 'core/helper/|/(helped|helper|frequent|in_place)\.lo'
+    ! find "$folder" -name '*.lo' | grep -E 'core/helper/|/(helper|frequent|in_place)\.lo'
 }
 
 step_source() {

@@ -324,10 +324,10 @@ static struct sim_outcome run_as(const struct sim_calls *calls, enum sim_strateg
     if (rbuf_helper_open(&run.helper, &options) != 0) {
         abort();
     }
-    run.helper.costs.sharers = how->sharers;
-    run.helper.costs.slice_ns = how->slice_ns;
+    run.helper.sharers = how->sharers;
+    run.helper.slice_ns = how->slice_ns;
     if (how->prompt) {
-        run.helper.costs.wake_ns = 0;
+        run.helper.options.wake_ns = 0;
     }
     if (strategy >= SIM_PIPELINE_OPENIB) {
         hold(&run, START_NS, (int64_t) OPENIB_CHUNK);

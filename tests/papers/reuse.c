@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/choice/frequent.h"
 #include "core/choice/trial.h"
 #include "verdict.h"
 #include "world.h"
@@ -187,7 +186,7 @@ static void look_and_send(struct sender *sender, uint64_t base, uint32_t bytes)
         rbuf_gather_trial_spare(&sender->trial, register_ns(bytes));
     }
     gathers = buffer != NULL && rbuf_frequent_covers(table, buffer, sender->kind, bytes) &&
-              sender->trial.path == RBUF_GATHER_TRIAL_GATHER;
+              sender->trial.path == RBUF_FREQUENT_GATHERED;
     (void) rbuf_frequent_turn(table, gathers);
     gathers = gathers && in_place;
     if (rbuf_frequent_times(table) && (sender->kind == RBUF_FREQUENT_SEND || !gathers)) {

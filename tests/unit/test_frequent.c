@@ -3,7 +3,6 @@
  * Which buffers are registered for reuse, when, and for how long; and whether the program gets on
  * faster with that.
  */
-#include "core/choice/frequent.h"
 #include "core/choice/trial.h"
 #include "unit.h"
 
@@ -407,8 +406,8 @@ static unsigned run(struct rbuf_gather_trial *trial, unsigned blocks, uint64_t c
         if (rbuf_gather_trial_count(trial, 1, 10)) {
             rbuf_gather_trial_turn(trial, now_ns);
         }
-        gathered += trial->path == RBUF_GATHER_TRIAL_GATHER;
-        now_ns += trial->path == RBUF_GATHER_TRIAL_GATHER ? gather_ns : copy_ns;
+        gathered += trial->path == RBUF_FREQUENT_GATHERED;
+        now_ns += trial->path == RBUF_FREQUENT_GATHERED ? gather_ns : copy_ns;
         now_ns += i % 100 == 5 ? 100000 : i % 7;
     }
     return gathered;
@@ -425,7 +424,7 @@ START_TEST(the_faster_path)
     trial = (struct rbuf_gather_trial){0};
     ck_assert_uint_ge(run(&trial, 8, 500, 3000), 30);
     ck_assert_uint_le(run(&trial, 1000, 500, 3000), 30);
-    ck_assert_int_eq(trial.path, RBUF_GATHER_TRIAL_COPY);
+    ck_assert_int_eq(trial.path, RBUF_FREQUENT_COPIED);
     ck_assert(!rbuf_gather_trial_needs_registrations(&trial));
 }
 END_TEST
@@ -454,15 +453,15 @@ START_TEST(what_blocks_hold_besides)
     for (unsigned i = 0; i < 100000; i++) {
         const bool is_registered = i % 4 == 0;
 
-        if (is_registered && i % 100 == 0 && trial.path == RBUF_GATHER_TRIAL_GATHER) {
+        if (is_registered && i % 100 == 0 && trial.path == RBUF_FREQUENT_GATHERED) {
             rbuf_gather_trial_spare(&trial, 60000);
             now_ns += 60000;
         }
         if (rbuf_gather_trial_count(&trial, 1, 40)) {
             rbuf_gather_trial_turn(&trial, now_ns);
         }
-        gathered += is_registered && trial.path == RBUF_GATHER_TRIAL_GATHER;
-        now_ns += is_registered && trial.path == RBUF_GATHER_TRIAL_GATHER ? 900 : 1000;
+        gathered += is_registered && trial.path == RBUF_FREQUENT_GATHERED;
+        now_ns += is_registered && trial.path == RBUF_FREQUENT_GATHERED ? 900 : 1000;
     }
     ck_assert_uint_ge(gathered, 22500);
 }
@@ -490,7 +489,7 @@ START_TEST(blocks_of_registrations)
             rbuf_gather_trial_spare(&trial, 20000);
             now_ns += 20000;
         }
-        if (trial.path == RBUF_GATHER_TRIAL_GATHER && is_registered[buffer]) {
+        if (trial.path == RBUF_FREQUENT_GATHERED && is_registered[buffer]) {
             now_ns += registers ? 3000 : 1000;
             gathered++;
         } else {
@@ -510,13 +509,13 @@ START_TEST(blocks_of_unlike_lengths)
     unsigned gathered = 0, messages = 0;
 
     while (messages < 100000) {
-        const unsigned uses = trial.path == RBUF_GATHER_TRIAL_GATHER ? 1 : 1 + messages % 16;
+        const unsigned uses = trial.path == RBUF_FREQUENT_GATHERED ? 1 : 1 + messages % 16;
 
         if (rbuf_gather_trial_count(&trial, uses, 40)) {
             rbuf_gather_trial_turn(&trial, now_ns);
         }
-        gathered += trial.path == RBUF_GATHER_TRIAL_GATHER ? uses : 0;
-        now_ns += (uint64_t) uses * (trial.path == RBUF_GATHER_TRIAL_GATHER ? 540 : 500);
+        gathered += trial.path == RBUF_FREQUENT_GATHERED ? uses : 0;
+        now_ns += (uint64_t) uses * (trial.path == RBUF_FREQUENT_GATHERED ? 540 : 500);
         messages += uses;
     }
     ck_assert_uint_le(gathered, 10000);

@@ -253,6 +253,7 @@ END_TEST
 START_TEST(deadlines_are_spaced)
 {
     const uint64_t count = 10;
+    const struct rbuf_queue_item *item, *before = NULL;
 
     open_it();
     for (uint64_t time = 100 * MS; time <= 300 * MS; time += 100 * MS) {
@@ -261,13 +262,13 @@ START_TEST(deadlines_are_spaced)
         }
     }
     must_do(300 * MS, 0, 10);
-    for (uint32_t i = 1; i < helper.queue.count; i++) {
-        const struct rbuf_queue_item *before = &helper.queue.item[helper.queue.order[i - 1]];
-        const struct rbuf_queue_item *item = &helper.queue.item[helper.queue.order[i]];
-
-        ck_assert_uint_le(before->due_ns + item->cost_ns, item->due_ns);
+    TAILQ_FOREACH(item, &helper.queue.order, link)
+    {
+        ck_assert(before == NULL || before->due_ns + item->cost_ns <= item->due_ns);
         ck_assert_uint_le(item->due_ns, item->deadline_ns);
+        before = item;
     }
+    ck_assert_ptr_nonnull(before);
     for (uint64_t now = 300 * MS; now < 400 * MS;) { /* 10 us each, one after the other */
         struct rbuf_helper_order order = rbuf_helper_next(&helper, now, progress);
 
@@ -298,8 +299,8 @@ START_TEST(shared_core)
     use(BASE, 100 * MS);
     use(BASE, 200 * MS);
     alone = work(200 * MS, &registered, &deregistered);
-    helper.costs.sharers = 2;
-    helper.costs.slice_ns = 4 * MS;
+    helper.sharers = 2;
+    helper.slice_ns = 4 * MS;
     shared = work(200 * MS, &registered, &deregistered);
     ck_assert_uint_eq(alone - shared, 8 * MS);
     rbuf_helper_close(&helper);

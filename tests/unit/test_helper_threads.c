@@ -8,7 +8,7 @@
  * the hook. A registration knows of which version it is, and there is room for a few only. Another
  * thread gives back memory that is nobody's, while the helper comes and goes.
  */
-#include "registration/helper.h"
+#include "registration/registrar.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -45,6 +45,8 @@ static _Atomic int registrations;
 static _Atomic uint32_t refused; /* for want of room */
 static _Atomic uint32_t looks;   /* for a core */
 static _Atomic bool over;
+static bool no_hooks;
+static const char *told; /* the newest help text */
 static _Atomic(opal_mem_hooks_callback_fn_t *) hook;
 static _Atomic(opal_progress_callback_t) progress;
 /* What must not be; checked at the end, since Check is not for threads. */
@@ -52,7 +54,8 @@ static _Atomic uint32_t outdated, pulled_away, failed;
 
 static _Thread_local uint64_t site;
 static struct rbuf_port port;
-static struct mca_btl_rbuf_helper *helper;
+static const mca_btl_rbuf_policy_t *const helped = &mca_btl_rbuf_helped;
+static mca_btl_rbuf_registrar_t registrar = {.port = &port};
 
 static uint64_t base_of(uint32_t buffer)
 {
@@ -72,7 +75,7 @@ mca_base_framework_t opal_memory_base_framework;
 
 void mca_btl_rbuf_help(const char *topic, ...)
 {
-    (void) topic;
+    told = topic;
 }
 
 void mca_btl_rbuf_verbose(const char *format, ...)
@@ -90,6 +93,14 @@ uint64_t mca_btl_rbuf_call_stack_hash(void)
     return site;
 }
 
+void mca_btl_rbuf_sharing_open(void)
+{
+}
+
+void mca_btl_rbuf_sharing_close(void)
+{
+}
+
 /* Once in a while there is no core. */
 struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank,
                                                     uint64_t *slice_ns)
@@ -98,11 +109,6 @@ struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_ra
     *slice_ns = 0;
     return (struct rbuf_sharing_place){
         .core = atomic_fetch_add(&looks, 1) % 4 == 3 ? RBUF_SHARING_NONE : RBUF_SHARING_ANY};
-}
-
-void mca_btl_rbuf_sharing_move(const struct rbuf_sharing_place *place)
-{
-    (void) place;
 }
 
 int rbuf_register(struct rbuf_port *of, void *base, size_t bytes, unsigned access,
@@ -152,6 +158,9 @@ int opal_mem_hooks_support_level(void)
 int opal_mem_hooks_register_release(opal_mem_hooks_callback_fn_t *function, void *context)
 {
     (void) context;
+    if (no_hooks) {
+        return OPAL_ERROR;
+    }
     atomic_store(&hook, function);
     return OPAL_SUCCESS;
 }
@@ -189,8 +198,8 @@ static void release(uint64_t base, uint64_t bytes)
 static void use(uint32_t buffer)
 {
     struct rbuf_problem problem;
-    mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_helper_take(
-        helper, 0, (void *) (uintptr_t) base_of(buffer), BYTES, MCA_BTL_RBUF_TARGET, &problem);
+    mca_btl_rbuf_registration_t *registration = helped->take(
+        &registrar, 0, (void *) (uintptr_t) base_of(buffer), BYTES, MCA_BTL_RBUF_TARGET, &problem);
     struct region *region;
 
     (void) atomic_load (&progress)();
@@ -202,14 +211,14 @@ static void use(uint32_t buffer)
     atomic_fetch_add(&region->users, 1);
     atomic_fetch_add(&outdated, region->version != atomic_load(&version[buffer]));
     atomic_fetch_sub(&region->users, 1);
-    mca_btl_rbuf_helper_give(helper, registration);
+    helped->give(&registrar, registration);
 }
 
 static uint64_t ahead(void)
 {
     struct mca_btl_rbuf_helper_counters counters;
 
-    mca_btl_rbuf_helper_count(helper, &counters);
+    helped->count(&registrar, &counters);
     return counters.ahead;
 }
 
@@ -251,8 +260,7 @@ START_TEST(applications_hooks_and_the_thread)
 
     ck_assert_int_eq(pthread_create(&other, NULL, release_others, NULL), 0);
     for (unsigned turn = 0; turn < 2; turn++) {
-        helper = mca_btl_rbuf_helper_open(&port);
-        ck_assert_ptr_nonnull(helper);
+        ck_assert(helped->open(&registrar));
         for (uint32_t i = 0; i < APPLICATIONS; i++) {
             number[i] = i;
             ck_assert_int_eq(pthread_create(&application[i], NULL, be_application, &number[i]), 0);
@@ -260,13 +268,13 @@ START_TEST(applications_hooks_and_the_thread)
         for (uint32_t i = 0; i < APPLICATIONS; i++) {
             pthread_join(application[i], NULL);
         }
-        mca_btl_rbuf_helper_count(helper, &counters);
+        helped->count(&registrar, &counters);
         printf("ahead %llu, ready %llu, stale %llu, refused %u\n",
                (unsigned long long) counters.ahead, (unsigned long long) counters.ready,
                (unsigned long long) counters.stale, refused);
         ck_assert_uint_ge(counters.ahead, AHEAD);
         ck_assert_uint_gt(counters.stale, 0);
-        mca_btl_rbuf_helper_close(helper);
+        helped->close(&registrar);
         ck_assert_int_eq(registrations, 0);
     }
     atomic_store(&over, true);
@@ -278,10 +286,22 @@ START_TEST(applications_hooks_and_the_thread)
 }
 END_TEST
 
+/* Who cannot be told of memory that goes has no helper, and says so. */
+START_TEST(a_refused_hook_is_told)
+{
+    told = NULL;
+    no_hooks = true;
+    ck_assert(!helped->open(&registrar));
+    no_hooks = false;
+    ck_assert_str_eq(told, "no helper thread");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("the helper's thread");
 
+    unit_add(suite, a_refused_hook_is_told);
     unit_add(suite, applications_hooks_and_the_thread);
     return unit_run(suite);
 }

@@ -16,7 +16,6 @@
 #include "params/help_show.h"
 #include "params/params.h"
 #include "report/report.h"
-#include "registration/policies.h"
 #include "verbs/in_order.h"
 
 #define RETRIED 3u /* times connect_timeout, that a request is tried again */
@@ -118,7 +117,7 @@ static void close_all(void)
         process->ports = NULL;
     }
     process->module_count = 0;
-    mca_btl_rbuf_policies_close();
+    mca_btl_rbuf_registrars_close();
 }
 
 static int close_component(void)
@@ -340,7 +339,7 @@ static mca_btl_base_module_t **init(int *count, bool progress_threads, bool mpi_
         return NULL;
     }
     mca_btl_rbuf_default_choose();
-    mca_btl_rbuf_policies_open();
+    mca_btl_rbuf_registrars_open();
     modules = calloc(process->module_count, sizeof(*modules));
     if (modules == NULL || !open_listener()) {
         goto close_ports;

@@ -5,18 +5,15 @@
 # against its own fabric.h. %reldir% is this folder as seen from the file that includes this one.
 
 # What configure may leave out (config/rbuf_features.m4); nothing else knows these files but
-# registration/policies.c and btl_rbuf_component.c.
+# registration/registrar.c and btl_rbuf_component.c.
 if RBUF_HELPER
 rbuf_helper_glue = \
 	%reldir%/registration/call_stack.c \
 	%reldir%/registration/call_stack.h \
-	%reldir%/registration/helped.c \
 	%reldir%/registration/helper.c \
 	%reldir%/registration/sharing.c \
 	%reldir%/registration/sharing.h
 rbuf_helper_core = \
-	%reldir%/core/helper/deadline.c \
-	%reldir%/core/helper/deadline.h \
 	%reldir%/core/helper/helper.c \
 	%reldir%/core/helper/helper.h \
 	%reldir%/core/helper/mr.c \
@@ -98,14 +95,10 @@ rbuf_glue_sources = \
 	%reldir%/registration/auto.c \
 	%reldir%/registration/auto.h \
 	%reldir%/registration/cache.c \
-	%reldir%/registration/cache.h \
 	%reldir%/registration/fork.c \
 	%reldir%/registration/fork.h \
-	%reldir%/registration/helper.h \
 	%reldir%/registration/hooks.c \
 	%reldir%/registration/hooks.h \
-	%reldir%/registration/policies.c \
-	%reldir%/registration/policies.h \
 	%reldir%/registration/registrar.c \
 	%reldir%/registration/registrar.h \
 	%reldir%/registration/registration.c \
@@ -195,7 +188,6 @@ rbuf_core_sources = \
 	%reldir%/core/choice/choice.h \
 	%reldir%/core/choice/default.h \
 	%reldir%/core/choice/lives.c \
-	%reldir%/core/choice/lives.h \
 	%reldir%/core/choice/registration_cost.c \
 	%reldir%/core/choice/registration_cost.h \
 	%reldir%/core/choice/reuse.c \

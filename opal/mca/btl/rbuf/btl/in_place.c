@@ -69,7 +69,9 @@ static bool sample(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
     struct rbuf_frequent_held *held = find_source(module, endpoint, convertor, bytes, &timed);
 
     if (held != NULL) {
-        mca_btl_rbuf_frequent_end(&module->registrar, held);
+        mca_btl_rbuf_lock(module);
+        rbuf_frequent_end(&module->registrar.frequent->table, held);
+        mca_btl_rbuf_unlock(module);
     }
     return timed && held == NULL;
 }

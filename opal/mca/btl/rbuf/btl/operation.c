@@ -99,28 +99,28 @@ void mca_btl_rbuf_operations_close(mca_btl_rbuf_module_t *module)
 
 /* Copies between the user's memory and the fragment. No lock is held. */
 static void copy(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *operation,
-                 enum mca_btl_rbuf_reuser reuser, size_t bytes)
+                 enum mca_btl_rbuf_purpose purpose, size_t bytes)
 {
-    const bool gets = reuser == MCA_BTL_RBUF_REUSER_GET;
+    const bool gets = purpose == MCA_BTL_RBUF_TARGET;
     const bool timed = operation->place == MCA_BTL_RBUF_AT_FRAGMENT_TIMED;
     const uint64_t start = timed ? mca_btl_rbuf_now_ns() : 0;
     void *data = operation->frag->am.header + 1;
 
     memcpy(gets ? operation->local_address : data, gets ? data : operation->local_address, bytes);
     if (timed) {
-        module->registrar.reuse->copied(&module->registrar, reuser, (uint32_t) bytes, start);
+        module->registrar.reuse->copied(&module->registrar, purpose, (uint32_t) bytes, start);
     }
 }
 
 /* AT_HELD, if the memory is registered for being used often. `timed`: its copy is to be, else. */
 static bool find_held(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
-                      enum mca_btl_rbuf_reuser reuser, size_t bytes, bool *timed)
+                      enum mca_btl_rbuf_purpose purpose, size_t bytes, bool *timed)
 {
     const struct mca_btl_rbuf_reuse *reuse = module->registrar.reuse;
     struct mca_btl_rbuf_use use = {0};
 
     if (reuse != NULL) {
-        use = reuse->find(&module->registrar, reuser, operation->local_address, (uint32_t) bytes);
+        use = reuse->find(&module->registrar, purpose, operation->local_address, (uint32_t) bytes);
     }
     *timed = use.timed;
     if (use.held != NULL) {
@@ -132,13 +132,13 @@ static bool find_held(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *o
 
 bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
                                   mca_btl_rbuf_operation_t *operation,
-                                  enum mca_btl_rbuf_reuser reuser, size_t bytes)
+                                  enum mca_btl_rbuf_purpose purpose, size_t bytes)
 {
     mca_btl_rbuf_frag_t *frag;
     bool timed = false;
 
     if (!mca_btl_rbuf_fits_control(module, bytes) ||
-        find_held(module, operation, reuser, bytes, &timed)) {
+        find_held(module, operation, purpose, bytes, &timed)) {
         return true;
     }
     mca_btl_rbuf_lock(module);
@@ -150,8 +150,8 @@ bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
     }
     operation->place = timed ? MCA_BTL_RBUF_AT_FRAGMENT_TIMED : MCA_BTL_RBUF_AT_FRAGMENT;
     operation->frag = frag;
-    if (reuser == MCA_BTL_RBUF_REUSER_PUT) {
-        copy(module, operation, reuser, bytes);
+    if (purpose == MCA_BTL_RBUF_SOURCE) {
+        copy(module, operation, purpose, bytes);
     }
     return true;
 }
@@ -180,7 +180,7 @@ static void take_out(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation
     if (operation->place == MCA_BTL_RBUF_AT_WORD) {
         *(uint64_t *) operation->local_address = *operation->word;
     } else if (is_at_fragment(operation) && operation->rma.operation == RBUF_FAB_READ) {
-        copy(module, operation, MCA_BTL_RBUF_REUSER_GET, operation->rma.bytes);
+        copy(module, operation, MCA_BTL_RBUF_TARGET, operation->rma.bytes);
     }
 }
 

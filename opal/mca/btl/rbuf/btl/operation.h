@@ -107,7 +107,7 @@ uint64_t *mca_btl_rbuf_word_take(mca_btl_rbuf_module_t *module);
  * lock is held. */
 bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
                                   mca_btl_rbuf_operation_t *operation,
-                                  enum mca_btl_rbuf_reuser reuser, size_t bytes);
+                                  enum mca_btl_rbuf_purpose purpose, size_t bytes);
 
 /* Gives the place back. The lock is held. */
 void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,

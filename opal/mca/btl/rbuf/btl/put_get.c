@@ -99,7 +99,7 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     offer = &remote_handle->offer; /* all of it that travelled */
     wanted.user = user_of(offer);
     if (local_handle == NULL && !mca_btl_rbuf_is_inline(module, size) &&
-        !mca_btl_rbuf_operation_place(module, &wanted, MCA_BTL_RBUF_REUSER_PUT, size)) {
+        !mca_btl_rbuf_operation_place(module, &wanted, MCA_BTL_RBUF_SOURCE, size)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     mca_btl_rbuf_lock(module);
@@ -169,7 +169,7 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     wanted.rma.rkey = remote_handle->offer.rkey;
     wanted.user = user_of(&remote_handle->offer);
     if (local_handle == NULL &&
-        !mca_btl_rbuf_operation_place(module, &wanted, MCA_BTL_RBUF_REUSER_GET, size)) {
+        !mca_btl_rbuf_operation_place(module, &wanted, MCA_BTL_RBUF_TARGET, size)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     mca_btl_rbuf_lock(module);

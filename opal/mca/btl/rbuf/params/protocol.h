@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * What the protocols are, a row each: for who sends, for who sets up, and for who shows what was
- * set up. How a protocol registers memory is in registration/policies.h.
+ * set up. How a protocol registers memory is in registration/registrar.c.
  *
  * Constant; any thread. The protocol in effect does not change once ports are open.
  */

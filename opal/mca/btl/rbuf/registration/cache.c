@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * OPAL's grdma cache behind the policy's functions (registration/cache.h). It calls back to
- * register and deregister. What it keeps is counted: a look into an empty cache is left out.
+ * A registrar's policy "cached": OPAL's grdma cache keeps registrations until their memory is given
+ * back, of which its memory hooks tell. It locks for itself, and calls back to register and
+ * deregister. What it keeps is counted: a look into an empty cache is left out. Where there is no
+ * cache, or its hooks are blind, registrations are made on demand, after a help message.
  */
-#include "registration/cache.h"
+#include "registration/registrar.h"
 
 #include "params/help.h"
 #include "verbs/port.h"

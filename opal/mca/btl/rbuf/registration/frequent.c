@@ -91,8 +91,8 @@ static void tell_costs(const mca_btl_rbuf_registrar_t *registrar)
                 "registration_ns=%.0f way=%s",
                 registrar->port->name, (unsigned) OPAL_PROC_MY_NAME.vpid, names[kind], 1u << size,
                 cost.copied, cost.gathered, cost.registration,
-                frequent->trial[kind][size].preferred == RBUF_GATHER_TRIAL_GATHER ? "gather"
-                                                                                  : "copy");
+                frequent->trial[kind][size].preferred == RBUF_FREQUENT_GATHERED ? "gather"
+                                                                                : "copy");
         }
     }
 }
@@ -137,9 +137,7 @@ static void enter(mca_btl_rbuf_registrar_t *registrar, enum rbuf_frequent_kind k
     mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_registration_hold(
         registrar, base, bytes,
         kind == RBUF_FREQUENT_GET ? MCA_BTL_RBUF_TARGET : MCA_BTL_RBUF_SOURCE, &problem);
-    uint64_t ns = registration == NULL ? 0
-                                       : atomic_exchange_explicit(&registration->unreported_ns, 0,
-                                                                  memory_order_relaxed);
+    const uint64_t ns = registration == NULL ? 0 : registration->unreported_ns;
 
     mca_btl_rbuf_registrar_lock(registrar);
     if (registration != NULL) {
@@ -170,7 +168,7 @@ static bool is_faster(struct mca_btl_rbuf_frequent *frequent, struct rbuf_gather
     if (frequent->table.held_count > 0 && rbuf_gather_trial_count(trial, uses, BLOCK + size)) {
         rbuf_gather_trial_turn(trial, mca_btl_rbuf_now_ns());
     }
-    return trial->path == RBUF_GATHER_TRIAL_GATHER;
+    return trial->path == RBUF_FREQUENT_GATHERED;
 }
 
 /* The buffer wants to be registered, or no longer has what this use needs: changes that as far as
@@ -197,11 +195,17 @@ settle(mca_btl_rbuf_registrar_t *registrar, struct rbuf_frequent_buffer *buffer,
     return rbuf_frequent_find(table, base);
 }
 
-/* A use of the buffer; NULL if it takes a copy. `timed`: how long that takes is to be told. The
- * lock is held, and may be let go meanwhile. */
-static struct rbuf_frequent_buffer *look_up(mca_btl_rbuf_registrar_t *registrar,
-                                            enum rbuf_frequent_kind kind, const void *base,
-                                            uint32_t bytes, bool *timed)
+/* Whether the buffer's registration is good for a use of that kind. */
+static bool serves(const struct rbuf_frequent_held *held, enum rbuf_frequent_kind kind)
+{
+    const mca_btl_rbuf_registration_t *registration = held->registration;
+
+    return kind != RBUF_FREQUENT_GET || registration->rights == MCA_BTL_RBUF_TARGET;
+}
+
+struct rbuf_frequent_held *mca_btl_rbuf_frequent_look(mca_btl_rbuf_registrar_t *registrar,
+                                                      enum rbuf_frequent_kind kind,
+                                                      const void *base, uint32_t bytes, bool *timed)
 {
     struct rbuf_frequent *table = &registrar->frequent->table;
     const uint32_t uses = rbuf_frequent_stands_for(table, kind);
@@ -220,34 +224,11 @@ static struct rbuf_frequent_buffer *look_up(mca_btl_rbuf_registrar_t *registrar,
         return NULL;
     }
     registrar->frequent->spared += !faster;
-    return faster ? buffer : NULL;
-}
-
-static bool is_target(const struct rbuf_frequent_held *held)
-{
-    const mca_btl_rbuf_registration_t *registration = held->registration;
-
-    return registration->rights == MCA_BTL_RBUF_TARGET;
-}
-
-struct rbuf_frequent_held *mca_btl_rbuf_frequent_look(mca_btl_rbuf_registrar_t *registrar,
-                                                      enum rbuf_frequent_kind kind,
-                                                      const void *base, uint32_t bytes, bool *timed)
-{
-    struct rbuf_frequent_buffer *buffer = look_up(registrar, kind, base, bytes, timed);
-
-    if (buffer == NULL || (kind == RBUF_FREQUENT_GET && !is_target(buffer->held))) {
+    if (!faster || !serves(buffer->held, kind)) {
         return NULL;
     }
     registrar->frequent->in_place[kind]++;
     return rbuf_frequent_start(buffer);
-}
-
-void mca_btl_rbuf_frequent_end(mca_btl_rbuf_registrar_t *registrar, struct rbuf_frequent_held *held)
-{
-    mca_btl_rbuf_registrar_lock(registrar);
-    rbuf_frequent_end(&registrar->frequent->table, held);
-    mca_btl_rbuf_registrar_unlock(registrar);
 }
 
 void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_registrar_t *registrar, enum rbuf_frequent_kind kind,
@@ -262,13 +243,13 @@ void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_registrar_t *registrar, enum rbuf
 
 /* ---- for puts and gets ---- */
 
-static enum rbuf_frequent_kind kind_of(enum mca_btl_rbuf_reuser reuser)
+static enum rbuf_frequent_kind kind_of(enum mca_btl_rbuf_purpose purpose)
 {
-    return reuser == MCA_BTL_RBUF_REUSER_PUT ? RBUF_FREQUENT_PUT : RBUF_FREQUENT_GET;
+    return purpose == MCA_BTL_RBUF_SOURCE ? RBUF_FREQUENT_PUT : RBUF_FREQUENT_GET;
 }
 
 static struct mca_btl_rbuf_use find(mca_btl_rbuf_registrar_t *registrar,
-                                    enum mca_btl_rbuf_reuser reuser, const void *base,
+                                    enum mca_btl_rbuf_purpose purpose, const void *base,
                                     uint32_t bytes)
 {
     struct mca_btl_rbuf_use use = {.held = NULL};
@@ -278,16 +259,16 @@ static struct mca_btl_rbuf_use find(mca_btl_rbuf_registrar_t *registrar,
     }
     mca_btl_rbuf_frequent_tidy(registrar);
     mca_btl_rbuf_registrar_lock(registrar);
-    use.held = mca_btl_rbuf_frequent_look(registrar, kind_of(reuser), base, bytes, &use.timed);
+    use.held = mca_btl_rbuf_frequent_look(registrar, kind_of(purpose), base, bytes, &use.timed);
     use.lkey = use.held != NULL ? use.held->lkey : 0;
     mca_btl_rbuf_registrar_unlock(registrar);
     return use;
 }
 
-static void copied(mca_btl_rbuf_registrar_t *registrar, enum mca_btl_rbuf_reuser reuser,
+static void copied(mca_btl_rbuf_registrar_t *registrar, enum mca_btl_rbuf_purpose purpose,
                    uint32_t bytes, uint64_t start_ns)
 {
-    mca_btl_rbuf_frequent_copied(registrar, kind_of(reuser), bytes, start_ns);
+    mca_btl_rbuf_frequent_copied(registrar, kind_of(purpose), bytes, start_ns);
 }
 
 static void end(mca_btl_rbuf_registrar_t *registrar, struct rbuf_frequent_held *held)

@@ -2,12 +2,11 @@
 /*
  * Registrations of frequently used buffers, which is what reuse is made of (registration/frequent.c
  * says how). Puts and gets come by mca_btl_rbuf_reuse, eager messages by btl/in_place.c: no other
- * file includes this one, but for the choice of policies.
+ * file includes this one.
  */
 #ifndef BTL_RBUF_FREQUENT_H
 #define BTL_RBUF_FREQUENT_H
 
-#include "core/choice/frequent.h"
 #include "core/choice/trial.h"
 #include "registration/reuse.h"
 
@@ -18,8 +17,6 @@ struct mca_btl_rbuf_frequent {
     uint64_t spared; /* counter: uses of registered buffers that were copied all the same */
     uint64_t in_place[RBUF_FREQUENT_KINDS]; /* counters: uses that were to do without a copy */
 };
-
-extern const struct mca_btl_rbuf_reuse mca_btl_rbuf_reuse;
 
 /* Gives back all whose memory is gone; called before a use is looked up. No lock is held. */
 void mca_btl_rbuf_frequent_give_released(mca_btl_rbuf_registrar_t *registrar);
@@ -49,9 +46,5 @@ struct rbuf_frequent_held *mca_btl_rbuf_frequent_look(mca_btl_rbuf_registrar_t *
 /* One that is `timed` was copied since then, and a message posted. No lock is held. */
 void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_registrar_t *registrar, enum rbuf_frequent_kind kind,
                                   uint32_t bytes, uint64_t start_ns);
-
-/* The data was fetched, or never will be. No lock is held. */
-void mca_btl_rbuf_frequent_end(mca_btl_rbuf_registrar_t *registrar,
-                               struct rbuf_frequent_held *held);
 
 #endif

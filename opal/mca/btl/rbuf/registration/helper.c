@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The thread sleeps on an eventfd: memory hooks wake it too, which may take no lock. `mutex` guards
- * the counters that it publishes, each time before it sleeps.
+ * A registrar's policy "helped", of protocol helper: a thread of the module registers memory
+ * shortly before it is used again, as it predicts from when and where it was used before, and
+ * deregisters it behind each use (core/helper/helper.h decides; this is its thread).
+ *
+ * What was not foreseen is registered by its taker, on the spot, and deregistered by the thread.
+ * Memory hooks mark what is given back to the system. Without hooks that can be trusted, and where
+ * the sharing of cores gives this process none (registration/sharing.h), registrations are made on
+ * demand.
+ *
+ * The thread calls rbuf_register() and rbuf_deregister(), and nothing of Open MPI's. It sleeps on
+ * an eventfd: memory hooks wake it too, which may take no lock. `mutex` guards the counters that it
+ * publishes, each time before it sleeps.
  */
-#include "registration/helper.h"
+#include "registration/registrar.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -170,12 +180,9 @@ static void share(struct mca_btl_rbuf_helper *helper, uint64_t now_ns)
         &(struct rbuf_sharing_rank){.registered_bytes = rbuf_memory_stats.peak,
                                     .period_ns = shortest_period(&core->predictor),
                                     .work_ns = rbuf_helper_work_ns(core)},
-        &core->costs.slice_ns);
-    core->costs.sharers = place.sharers;
+        &core->slice_ns);
+    core->sharers = place.sharers;
     atomic_store_explicit(&helper->has_core, place.core != RBUF_SHARING_NONE, memory_order_relaxed);
-    if (place.core >= 0) {
-        mca_btl_rbuf_sharing_move(&place);
-    }
 }
 
 static void *run(void *argument)
@@ -246,218 +253,85 @@ static void released(void *context, uint64_t base, uint64_t bytes)
     }
 }
 
+/* Of what may be half open. */
 static void close_all(struct mca_btl_rbuf_helper *helper)
 {
+    mca_btl_rbuf_hooks_remove(helper);
     pthread_mutex_destroy(&helper->mutex);
-    close(helper->wake);
+    if (helper->wake >= 0) {
+        close(helper->wake);
+    }
     rbuf_helper_close(&helper->core);
     free(helper);
 }
 
-static struct mca_btl_rbuf_helper *no_thread(int error)
-{
-    mca_btl_rbuf_help("no helper thread", opal_process_info.nodename, strerror(error), NULL);
-    return NULL;
-}
-
-/* NULL after a help message. */
-static struct mca_btl_rbuf_helper *open_all(struct rbuf_port *port)
+/* But for the thread. 0 or an errno. */
+static int open_all(struct mca_btl_rbuf_helper *helper)
 {
     struct rbuf_helper_options options = RBUF_HELPER_DEFAULTS;
-    struct mca_btl_rbuf_helper *helper = calloc(1, sizeof(*helper));
-    int error;
 
-    if (helper == NULL) {
-        return no_thread(ENOMEM);
-    }
     options.regions = (uint32_t) mca_btl_rbuf_params.helper_regions;
     options.register_ns = mca_btl_rbuf_params.registration_time;
     options.register_page_ns = mca_btl_rbuf_params.registration_page_time;
     options.delay_ns = mca_btl_rbuf_params.helper_delay;
-    helper->port = port;
-    helper->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (helper->wake < 0) {
-        error = errno;
-        free(helper);
-        return no_thread(error);
-    }
-    error = -rbuf_helper_open(&helper->core, &options);
-    if (error != 0) {
-        close(helper->wake);
-        free(helper);
-        return no_thread(error);
-    }
     pthread_mutex_init(&helper->mutex, NULL);
-    return helper;
+    helper->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return helper->wake < 0 ? errno : -rbuf_helper_open(&helper->core, &options);
 }
 
-struct mca_btl_rbuf_helper *mca_btl_rbuf_helper_open(struct rbuf_port *port)
+static bool open_helper(mca_btl_rbuf_registrar_t *registrar)
 {
     struct mca_btl_rbuf_helper *helper;
-    int error;
+    int error = ENOMEM;
 
     if (!mca_btl_rbuf_hooks_install()) {
         mca_btl_rbuf_help("no helper", opal_process_info.nodename, NULL);
-        return NULL;
-    }
-    helper = open_all(port);
-    if (helper == NULL) {
-        return NULL;
+        return false;
     }
     if (mca_btl_rbuf_params.helper_frames == MCA_BTL_RBUF_ON && !mca_btl_rbuf_call_stack_open()) {
         mca_btl_rbuf_verbose("rbuf: protocol helper predicts by buffers alone, as there is no "
                              "unwinder, or no libmpi");
     }
-    if (!mca_btl_rbuf_hooks_add(released, helper)) {
-        close_all(helper);
-        return NULL;
+    helper = calloc(1, sizeof(*helper));
+    if (helper != NULL) {
+        helper->port = registrar->port;
+        error = open_all(helper);
+        if (error == 0) {
+            error = mca_btl_rbuf_hooks_add(released, helper) ? start(helper) : ENOTSUP;
+        }
     }
-    error = start(helper);
     if (error != 0) {
-        mca_btl_rbuf_hooks_remove(helper);
-        close_all(helper);
-        return no_thread(error);
+        if (helper != NULL) {
+            close_all(helper);
+        }
+        mca_btl_rbuf_help("no helper thread", opal_process_info.nodename, strerror(error), NULL);
+        return false;
     }
     if (helpers++ == 0) {
         opal_progress_register(count_progress);
     }
-    return helper;
+    registrar->kept = helper;
+    return true;
 }
 
-void mca_btl_rbuf_helper_close(struct mca_btl_rbuf_helper *helper)
+static void close_helper(mca_btl_rbuf_registrar_t *registrar)
 {
+    struct mca_btl_rbuf_helper *helper = registrar->kept;
+
     if (--helpers == 0) {
         opal_progress_unregister(count_progress);
     }
     atomic_store_explicit(&helper->ending, true, memory_order_release); /* run() acquires */
     wake(helper);
     pthread_join(helper->thread, NULL);
-    mca_btl_rbuf_hooks_remove(helper);
     close_all(helper);
-}
-
-/* Whether to try again behind -ENOMEM: something was given up, or the thread was at work since
- * `turns` was read, before the attempt. */
-static bool again(struct mca_btl_rbuf_helper *helper, uint64_t turns)
-{
-    return mca_btl_rbuf_helper_evict(helper) || turns != atomic_load(&helper->turns);
-}
-
-/* A region that the caller has to register. Where that fails what others have registered is given
- * up. NULL: it cannot be. */
-static mca_btl_rbuf_registration_t *make_region(struct mca_btl_rbuf_helper *helper,
-                                                struct rbuf_mr *mr,
-                                                enum mca_btl_rbuf_purpose purpose,
-                                                struct rbuf_problem *problem)
-{
-    const uint64_t begin = rbuf_mr_begin(mr);
-    mca_btl_rbuf_registration_t *registration;
-    uint64_t turns;
-
-    do {
-        turns = atomic_load(&helper->turns);
-        registration = mca_btl_rbuf_registration_new(helper->port, (void *) (uintptr_t) begin,
-                                                     rbuf_mr_end(mr) - begin, purpose, problem);
-    } while (registration == NULL && problem->error == -ENOMEM && again(helper, turns));
-    if (registration == NULL) {
-        rbuf_mr_abandon(mr);
-        return NULL;
-    }
-    registration->region = mr;
-    rbuf_mr_publish(mr, registration, access_of(registration->rights));
-    return registration;
-}
-
-/* One that is nobody's but the taker's. */
-static mca_btl_rbuf_registration_t *make_alone(struct mca_btl_rbuf_helper *helper, void *base,
-                                               size_t bytes, enum mca_btl_rbuf_purpose purpose,
-                                               struct rbuf_problem *problem)
-{
-    mca_btl_rbuf_registration_t *registration;
-    uint64_t turns;
-
-    do {
-        turns = atomic_load(&helper->turns);
-        registration = mca_btl_rbuf_registration_new(helper->port, base, bytes, purpose, problem);
-    } while (registration == NULL && problem->error == -ENOMEM && again(helper, turns));
-    return registration;
-}
-
-/* Waits for a registration that another thread is making, while that is sooner than one made here.
- */
-static enum rbuf_mr_taken take(struct mca_btl_rbuf_helper *helper, const struct rbuf_use *point,
-                               uint32_t access, struct rbuf_mr **mr)
-{
-    struct rbuf_mrs *mrs = &helper->core.mrs;
-    const uint64_t pages = point->bytes / RBUF_MR_PAGE + 2;
-    const uint64_t until =
-        point->time_ns + 2 * (mca_btl_rbuf_params.registration_time +
-                              pages * mca_btl_rbuf_params.registration_page_time);
-    enum rbuf_mr_taken taken = rbuf_mr_take(mrs, point->base, point->bytes, access, mr);
-
-    while (taken == RBUF_MR_COMING && mca_btl_rbuf_now_ns() < until) {
-        if (rbuf_mr_state(*mr) != RBUF_MR_REGISTERING) {
-            taken = rbuf_mr_take(mrs, point->base, point->bytes, access, mr);
-        }
-        sched_yield(); /* it may be the helper, and have no other core */
-    }
-    return taken != RBUF_MR_COMING ? taken
-                                   : rbuf_mr_claim(mrs, point->base, point->bytes, access, mr);
-}
-
-mca_btl_rbuf_registration_t *mca_btl_rbuf_helper_take(struct mca_btl_rbuf_helper *helper,
-                                                      uint32_t rank, void *base, size_t bytes,
-                                                      enum mca_btl_rbuf_purpose purpose,
-                                                      struct rbuf_problem *problem)
-{
-    struct rbuf_use point = {.time_ns = mca_btl_rbuf_now_ns(),
-                             .base = (uintptr_t) base,
-                             .bytes = bytes,
-                             .peer = rank,
-                             .kind =
-                                 purpose == MCA_BTL_RBUF_SOURCE ? RBUF_USE_SEND : RBUF_USE_RECEIVE};
-    mca_btl_rbuf_registration_t *registration = NULL;
-    struct rbuf_mr *mr;
-
-    if (bytes < mca_btl_rbuf_params.helper_min ||
-        !atomic_load_explicit(&helper->has_core, memory_order_relaxed)) {
-        return make_alone(helper, base, bytes, purpose, problem);
-    }
-    switch (take(helper, &point, access_of(purpose), &mr)) {
-    case RBUF_MR_TAKEN:
-        registration = mr->handle;
-        break;
-    case RBUF_MR_TO_REGISTER:
-        registration = make_region(helper, mr, purpose, problem);
-        point.register_ns = mca_btl_rbuf_now_ns() - point.time_ns;
-        break;
-    case RBUF_MR_COMING:
-    case RBUF_MR_NO_PLACE:
-        registration = make_alone(helper, base, bytes, purpose, problem);
-        break;
-    }
-    point.frames = mca_btl_rbuf_call_stack_hash();
-    (void) rbuf_use_queue_put(&helper->core.points, &point);
-    if (rbuf_use_queue_half_full(&helper->core.points)) {
-        wake(helper); /* uses of what is kept do not */
-    }
-    return registration;
-}
-
-void mca_btl_rbuf_helper_give(struct mca_btl_rbuf_helper *helper,
-                              mca_btl_rbuf_registration_t *registration)
-{
-    if (registration->region == NULL) {
-        mca_btl_rbuf_registration_free(registration);
-    } else if (rbuf_mr_give(&helper->core.mrs, registration->region)) {
-        wake(helper);
-    }
 }
 
 /* What the thread works on is nobody's to give up: it is waited for instead. The thread takes no
  * lock for that, so it gets on. */
-bool mca_btl_rbuf_helper_evict(struct mca_btl_rbuf_helper *helper)
+static bool evict(mca_btl_rbuf_registrar_t *registrar)
 {
+    struct mca_btl_rbuf_helper *helper = registrar->kept;
     struct rbuf_mrs *mrs = &helper->core.mrs;
     const uint32_t used = atomic_load_explicit(&mrs->used, memory_order_acquire);
     const uint64_t turns = atomic_load(&helper->turns);
@@ -478,9 +352,122 @@ bool mca_btl_rbuf_helper_evict(struct mca_btl_rbuf_helper *helper)
     return turns % 2 != 0;
 }
 
-void mca_btl_rbuf_helper_count(struct mca_btl_rbuf_helper *helper,
-                               struct mca_btl_rbuf_helper_counters *counters)
+/* Behind -ENOMEM it tries again where something was given up, or the thread was at work since the
+ * attempt began. NULL: it cannot be. */
+static mca_btl_rbuf_registration_t *make(mca_btl_rbuf_registrar_t *registrar, void *base,
+                                         size_t bytes, enum mca_btl_rbuf_purpose purpose,
+                                         struct rbuf_problem *problem)
 {
+    struct mca_btl_rbuf_helper *helper = registrar->kept;
+    mca_btl_rbuf_registration_t *registration;
+    uint64_t turns;
+
+    do {
+        turns = atomic_load(&helper->turns);
+        registration =
+            mca_btl_rbuf_registration_new(registrar->port, base, bytes, purpose, problem);
+    } while (registration == NULL && problem->error == -ENOMEM &&
+             (evict(registrar) || turns != atomic_load(&helper->turns)));
+    return registration;
+}
+
+/* A region that the caller has to register. */
+static mca_btl_rbuf_registration_t *make_region(mca_btl_rbuf_registrar_t *registrar,
+                                                struct rbuf_mr *mr,
+                                                enum mca_btl_rbuf_purpose purpose,
+                                                struct rbuf_problem *problem)
+{
+    const uint64_t begin = rbuf_mr_begin(mr);
+    mca_btl_rbuf_registration_t *registration =
+        make(registrar, (void *) (uintptr_t) begin, rbuf_mr_end(mr) - begin, purpose, problem);
+
+    if (registration == NULL) {
+        rbuf_mr_abandon(mr);
+        return NULL;
+    }
+    registration->region = mr;
+    rbuf_mr_publish(mr, registration, access_of(registration->rights));
+    return registration;
+}
+
+/* Waits for a registration that another thread is making, while that is sooner than one made here.
+ */
+static enum rbuf_mr_taken take_region(struct mca_btl_rbuf_helper *helper,
+                                      const struct rbuf_use *point, uint32_t access,
+                                      struct rbuf_mr **mr)
+{
+    struct rbuf_mrs *mrs = &helper->core.mrs;
+    const uint64_t pages = point->bytes / RBUF_MR_PAGE + 2;
+    const uint64_t until =
+        point->time_ns + 2 * (mca_btl_rbuf_params.registration_time +
+                              pages * mca_btl_rbuf_params.registration_page_time);
+    enum rbuf_mr_taken taken = rbuf_mr_take(mrs, point->base, point->bytes, access, mr);
+
+    while (taken == RBUF_MR_COMING && mca_btl_rbuf_now_ns() < until) {
+        if (rbuf_mr_state(*mr) != RBUF_MR_REGISTERING) {
+            taken = rbuf_mr_take(mrs, point->base, point->bytes, access, mr);
+        }
+        sched_yield(); /* it may be the helper, and have no other core */
+    }
+    return taken != RBUF_MR_COMING ? taken
+                                   : rbuf_mr_claim(mrs, point->base, point->bytes, access, mr);
+}
+
+static mca_btl_rbuf_registration_t *take(mca_btl_rbuf_registrar_t *registrar, uint32_t rank,
+                                         void *base, size_t bytes,
+                                         enum mca_btl_rbuf_purpose purpose,
+                                         struct rbuf_problem *problem)
+{
+    struct mca_btl_rbuf_helper *helper = registrar->kept;
+    struct rbuf_use point = {.time_ns = mca_btl_rbuf_now_ns(),
+                             .base = (uintptr_t) base,
+                             .bytes = bytes,
+                             .peer = rank,
+                             .kind =
+                                 purpose == MCA_BTL_RBUF_SOURCE ? RBUF_USE_SEND : RBUF_USE_RECEIVE};
+    mca_btl_rbuf_registration_t *registration = NULL;
+    struct rbuf_mr *mr;
+
+    if (bytes < mca_btl_rbuf_params.helper_min ||
+        !atomic_load_explicit(&helper->has_core, memory_order_relaxed)) {
+        return make(registrar, base, bytes, purpose, problem);
+    }
+    switch (take_region(helper, &point, access_of(purpose), &mr)) {
+    case RBUF_MR_TAKEN:
+        registration = mr->handle;
+        break;
+    case RBUF_MR_TO_REGISTER:
+        registration = make_region(registrar, mr, purpose, problem);
+        point.register_ns = mca_btl_rbuf_now_ns() - point.time_ns;
+        break;
+    case RBUF_MR_COMING:
+    case RBUF_MR_NO_PLACE:
+        registration = make(registrar, base, bytes, purpose, problem); /* the taker's alone */
+        break;
+    }
+    point.frames = mca_btl_rbuf_call_stack_hash();
+    (void) rbuf_use_queue_put(&helper->core.points, &point);
+    if (rbuf_use_queue_half_full(&helper->core.points)) {
+        wake(helper); /* uses of what is kept do not */
+    }
+    return registration;
+}
+
+static void give(mca_btl_rbuf_registrar_t *registrar, mca_btl_rbuf_registration_t *registration)
+{
+    struct mca_btl_rbuf_helper *helper = registrar->kept;
+
+    if (registration->region == NULL) {
+        mca_btl_rbuf_registration_free(registration);
+    } else if (rbuf_mr_give(&helper->core.mrs, registration->region)) {
+        wake(helper);
+    }
+}
+
+static void count(const mca_btl_rbuf_registrar_t *registrar,
+                  struct mca_btl_rbuf_helper_counters *counters)
+{
+    struct mca_btl_rbuf_helper *helper = registrar->kept;
     struct rbuf_mr_counters *taken = &helper->core.mrs.counters;
 
     pthread_mutex_lock(&helper->mutex);
@@ -494,3 +481,14 @@ void mca_btl_rbuf_helper_count(struct mca_btl_rbuf_helper *helper,
                         atomic_load_explicit(&taken->full, memory_order_relaxed);
     counters->stale = atomic_load_explicit(&taken->stale, memory_order_relaxed);
 }
+
+const mca_btl_rbuf_policy_t mca_btl_rbuf_helped = {.text =
+                                                       "registered ahead of their use by a thread",
+                                                   .process_open = mca_btl_rbuf_sharing_open,
+                                                   .process_close = mca_btl_rbuf_sharing_close,
+                                                   .open = open_helper,
+                                                   .close = close_helper,
+                                                   .take = take,
+                                                   .give = give,
+                                                   .evict = evict,
+                                                   .count = count};

@@ -1,42 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * A registrar (registration/registrar.h): asks its policy, and counts. Has policy "on demand". Owns
- * what the registrars of this process have, which is constant while one is open.
+ * what the registrars of this process have, which the parameters choose, once: the only file that
+ * names the policies and reuse. What configure left out is never chosen.
  */
 #include "registration/registrar.h"
 
 #include "core/choice/choice.h"
+#include "params/params.h"
 #include "registration/reuse.h"
-
-static const mca_btl_rbuf_policy_t *policy_of_all = &mca_btl_rbuf_on_demand;
-static const struct mca_btl_rbuf_reuse *reuse_of_all;
-
-void mca_btl_rbuf_registrars_have(const mca_btl_rbuf_policy_t *policy,
-                                  const struct mca_btl_rbuf_reuse *reuse)
-{
-    policy_of_all = policy;
-    reuse_of_all = reuse;
-}
-
-int mca_btl_rbuf_registrar_open(mca_btl_rbuf_registrar_t *registrar)
-{
-    const mca_btl_rbuf_policy_t *policy = policy_of_all;
-
-    registrar->policy =
-        policy->open == NULL || policy->open(registrar) ? policy : &mca_btl_rbuf_on_demand;
-    return reuse_of_all != NULL ? reuse_of_all->open(registrar) : OPAL_SUCCESS;
-}
-
-void mca_btl_rbuf_registrar_close(mca_btl_rbuf_registrar_t *registrar)
-{
-    if (registrar->reuse != NULL) {
-        registrar->reuse->close(registrar);
-    }
-    if (registrar->policy != NULL && registrar->policy->close != NULL) {
-        registrar->policy->close(registrar);
-    }
-    registrar->policy = NULL;
-}
 
 /* ---- policy on demand ---- */
 
@@ -61,8 +33,74 @@ static void destroy(mca_btl_rbuf_registrar_t *registrar, mca_btl_rbuf_registrati
     mca_btl_rbuf_registration_free(registration);
 }
 
-const mca_btl_rbuf_policy_t mca_btl_rbuf_on_demand = {
+static const mca_btl_rbuf_policy_t on_demand = {
     .text = "registered for each use", .take = make, .give = destroy};
+
+/* ---- what is chosen ---- */
+
+#if RBUF_HAVE_HELPER
+#define HELPED &mca_btl_rbuf_helped
+#else
+#define HELPED &on_demand /* params/check.c refuses protocol helper */
+#endif
+
+#if RBUF_HAVE_REUSE
+#define REUSE &mca_btl_rbuf_reuse
+#else
+#define REUSE NULL
+#endif
+
+static const mca_btl_rbuf_policy_t *const by_protocol[] = {
+    [MCA_BTL_RBUF_SUPERPIPELINE] = &on_demand,
+    [MCA_BTL_RBUF_PIPELINE] = &on_demand,
+    [MCA_BTL_RBUF_COPY] = &on_demand,
+    [MCA_BTL_RBUF_REGISTER] = &on_demand,
+    [MCA_BTL_RBUF_RCACHE] = &mca_btl_rbuf_cached,
+    [MCA_BTL_RBUF_AUTO] = &mca_btl_rbuf_cached, /* with allow_cache */
+    [MCA_BTL_RBUF_HELPER] = HELPED};
+
+static const mca_btl_rbuf_policy_t *policy_of_all; /* NULL: closed */
+static const struct mca_btl_rbuf_reuse *reuse_of_all;
+
+void mca_btl_rbuf_registrars_open(void)
+{
+    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
+
+    policy_of_all = params->protocol == MCA_BTL_RBUF_AUTO && params->allow_cache == MCA_BTL_RBUF_OFF
+                        ? &on_demand
+                        : by_protocol[params->protocol];
+    reuse_of_all = params->reuse == MCA_BTL_RBUF_ON ? REUSE : NULL;
+    if (policy_of_all->process_open != NULL) {
+        policy_of_all->process_open();
+    }
+}
+
+void mca_btl_rbuf_registrars_close(void)
+{
+    if (policy_of_all != NULL && policy_of_all->process_close != NULL) {
+        policy_of_all->process_close();
+    }
+    policy_of_all = NULL;
+}
+
+int mca_btl_rbuf_registrar_open(mca_btl_rbuf_registrar_t *registrar)
+{
+    const mca_btl_rbuf_policy_t *policy = policy_of_all;
+
+    registrar->policy = policy->open == NULL || policy->open(registrar) ? policy : &on_demand;
+    return reuse_of_all != NULL ? reuse_of_all->open(registrar) : OPAL_SUCCESS;
+}
+
+void mca_btl_rbuf_registrar_close(mca_btl_rbuf_registrar_t *registrar)
+{
+    if (registrar->reuse != NULL) {
+        registrar->reuse->close(registrar);
+    }
+    if (registrar->policy != NULL && registrar->policy->close != NULL) {
+        registrar->policy->close(registrar);
+    }
+    registrar->policy = NULL;
+}
 
 /* ---- of all policies ---- */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Every registration of user memory of a registrar, by a policy that is chosen once, when the
- * component opens (policies.c):
+ * component opens (registrar.c):
  *
  * - on demand: made for each use, and its taker's (registrar.c);
- * - cached: kept in OPAL's grdma cache (registration/cache.h), protocols rcache and auto;
- * - helped: made by a thread shortly before their use (registration/helped.c), protocol helper.
+ * - cached: kept in OPAL's grdma cache (registration/cache.c), protocols rcache and auto;
+ * - helped: made by a thread shortly before their use (registration/helper.c), protocol helper.
  *
  * Beside it reuse holds registrations of buffers that the program uses often
  * (registration/reuse.h).
@@ -20,12 +20,30 @@
 #include "registration/registration.h"
 
 struct mca_btl_rbuf_frequent;
-struct mca_btl_rbuf_helper_counters;
 struct mca_btl_rbuf_reuse;
 struct rbuf_choice;
 struct rbuf_core;
 
 typedef struct mca_btl_rbuf_registrar mca_btl_rbuf_registrar_t;
+
+/* What a policy that predicts has counted. All uint64_t, to be added up. */
+struct mca_btl_rbuf_helper_counters {
+    uint64_t points;       /* uses of memory that the thread has seen */
+    uint64_t points_lost;  /* that it has not, as they were too many */
+    uint64_t predicted;    /* uses whose time was predicted: the sum of these: */
+    uint64_t near;         /* within 0.5 % */
+    uint64_t close;        /* within 5 % */
+    uint64_t early;        /* sooner */
+    uint64_t late;         /* later */
+    uint64_t missed;       /* so much later that a use was predicted in vain */
+    uint64_t ready;        /* takes that found their memory registered */
+    uint64_t mispredicted; /* that did not, though their use was predicted */
+    uint64_t unknown;      /* likewise, and it was not */
+    uint64_t ahead;        /* registrations of the thread */
+    uint64_t kept;         /* times that a registration was kept, as the next use was near */
+    uint64_t lapsed;       /* registrations whose use has not come in time */
+    uint64_t stale;        /* regions whose memory was given back */
+};
 
 /* How registrations are made. Those of the process are called once each, the others for each
  * registrar, in any thread, and no lock is held, but for evict. What may be NULL says so. */
@@ -85,12 +103,15 @@ static inline void mca_btl_rbuf_registrar_unlock(const mca_btl_rbuf_registrar_t 
     mca_btl_rbuf_lock_leave(registrar->lock);
 }
 
-extern const mca_btl_rbuf_policy_t mca_btl_rbuf_on_demand;
+extern const mca_btl_rbuf_policy_t mca_btl_rbuf_cached;
+extern const mca_btl_rbuf_policy_t mca_btl_rbuf_helped; /* not in a build without the helper */
 
-/* What those of this process have that open from now on: how registrations are made, and reuse, or
- * NULL if that is off. */
-void mca_btl_rbuf_registrars_have(const mca_btl_rbuf_policy_t *policy,
-                                  const struct mca_btl_rbuf_reuse *reuse);
+/* Chooses, by the parameters, what the registrars of this process have: behind the check of the
+ * parameters, before the first registrar opens. */
+void mca_btl_rbuf_registrars_open(void);
+
+/* Behind the last registrar; nothing if they are closed. One thread at a time opens and closes. */
+void mca_btl_rbuf_registrars_close(void);
 
 /* Port, lock and core are set. An OPAL error after a help message. What
  * was not opened may be closed. */

@@ -26,9 +26,6 @@ struct mca_btl_rbuf_reuse_counters {
     uint64_t most_bytes; /* a level: of that, the longest use */
 };
 
-/* Operations whose local memory may be frequently used. */
-enum mca_btl_rbuf_reuser { MCA_BTL_RBUF_REUSER_PUT, MCA_BTL_RBUF_REUSER_GET };
-
 /* What is known of the memory of an operation. */
 struct mca_btl_rbuf_use {
     struct rbuf_frequent_held *held; /* its registration, until end(); NULL: it is to be copied */
@@ -42,13 +39,13 @@ struct mca_btl_rbuf_reuse {
     int (*open)(mca_btl_rbuf_registrar_t *registrar);
     void (*close)(mca_btl_rbuf_registrar_t *registrar);
 
-    /* Memory that is to be put from, or got into, now. No lock is held. */
+    /* Memory that is to be put from (a source), or got into, now. No lock is held. */
     struct mca_btl_rbuf_use (*find)(mca_btl_rbuf_registrar_t *registrar,
-                                    enum mca_btl_rbuf_reuser reuser, const void *base,
+                                    enum mca_btl_rbuf_purpose purpose, const void *base,
                                     uint32_t bytes);
 
     /* A use that is timed was copied since then. No lock is held. */
-    void (*copied)(mca_btl_rbuf_registrar_t *registrar, enum mca_btl_rbuf_reuser reuser,
+    void (*copied)(mca_btl_rbuf_registrar_t *registrar, enum mca_btl_rbuf_purpose purpose,
                    uint32_t bytes, uint64_t start_ns);
 
     /* The data was fetched, or has arrived, or never will. The lock is held. */
@@ -58,5 +55,7 @@ struct mca_btl_rbuf_reuse {
     void (*count)(const mca_btl_rbuf_registrar_t *registrar,
                   struct mca_btl_rbuf_reuse_counters *sum);
 };
+
+extern const struct mca_btl_rbuf_reuse mca_btl_rbuf_reuse; /* not in a build without reuse */
 
 #endif

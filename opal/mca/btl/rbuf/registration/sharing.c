@@ -228,53 +228,11 @@ static void post(const struct rbuf_sharing_rank *rank)
     atomic_store_explicit(&own->slice_ns, rbuf_time_slice_most_ns(&slice), memory_order_relaxed);
 }
 
-/* The same for all, so that all reckon the same. */
-static uint64_t longest_slice(void)
+/* Binds the calling thread to the idle core of that number, where each process of the job is bound
+ * to a core. Else no one knows which core is idle, and the system finds one: among those that this
+ * process may use, or, if it is bound to one core, among those that none is bound to. */
+static void bind_to_idle(int32_t idle)
 {
-    uint64_t longest = 0;
-
-    for (uint32_t i = 0; i < node.ranks; i++) {
-        const uint64_t slice = atomic_load_explicit(&node.entry[i].slice_ns, memory_order_relaxed);
-
-        longest = slice > longest ? slice : longest;
-    }
-    return longest;
-}
-
-struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank,
-                                                    uint64_t *slice_ns)
-{
-    static struct rbuf_sharing_rank all[RANKS_MOST];
-    static struct rbuf_sharing_place place[RANKS_MOST];
-    static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* each port has a thread */
-    struct rbuf_sharing_place own;
-    struct rbuf_sharing_node shared = {0};
-
-    pthread_mutex_lock(&looking);
-    post(rank);
-    shared.idle = idle_cores();
-    shared.slice_ns = longest_slice() + SWITCH_NS;
-    *slice_ns = shared.slice_ns;
-    for (uint32_t i = 0; i < node.ranks; i++) {
-        struct entry *entry = &node.entry[i];
-
-        all[i] = (struct rbuf_sharing_rank){
-            .registered_bytes =
-                atomic_load_explicit(&entry->registered_bytes, memory_order_relaxed),
-            .period_ns = atomic_load_explicit(&entry->period_ns, memory_order_relaxed),
-            .work_ns = atomic_load_explicit(&entry->work_ns, memory_order_relaxed)};
-    }
-    rbuf_sharing_assign((enum rbuf_sharing) mca_btl_rbuf_params.helper_policy, &shared, all,
-                        node.ranks, place);
-    own = place[node.rank];
-    pthread_mutex_unlock(&looking);
-    return own;
-}
-
-void mca_btl_rbuf_sharing_move(const struct rbuf_sharing_place *place)
-{
-    int32_t idle = place->core;
-
     if (unbound_ranks() > 0) {
         if (bound_to_of(node.rank) != UNBOUND) {
             bind_thread(0, node.cores - 1);
@@ -287,4 +245,40 @@ void mca_btl_rbuf_sharing_move(const struct rbuf_sharing_place *place)
             return;
         }
     }
+}
+
+struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank,
+                                                    uint64_t *slice_ns)
+{
+    static struct rbuf_sharing_rank all[RANKS_MOST];
+    static struct rbuf_sharing_place place[RANKS_MOST];
+    static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* each port has a thread */
+    struct rbuf_sharing_place own;
+    struct rbuf_sharing_node shared = {0};
+    uint64_t longest = 0; /* the same for all, so that all reckon the same */
+
+    pthread_mutex_lock(&looking);
+    post(rank);
+    for (uint32_t i = 0; i < node.ranks; i++) {
+        struct entry *entry = &node.entry[i];
+        const uint64_t slice = atomic_load_explicit(&entry->slice_ns, memory_order_relaxed);
+
+        longest = slice > longest ? slice : longest;
+        all[i] = (struct rbuf_sharing_rank){
+            .registered_bytes =
+                atomic_load_explicit(&entry->registered_bytes, memory_order_relaxed),
+            .period_ns = atomic_load_explicit(&entry->period_ns, memory_order_relaxed),
+            .work_ns = atomic_load_explicit(&entry->work_ns, memory_order_relaxed)};
+    }
+    shared.idle = idle_cores();
+    shared.slice_ns = longest + SWITCH_NS;
+    *slice_ns = shared.slice_ns;
+    rbuf_sharing_assign((enum rbuf_sharing) mca_btl_rbuf_params.helper_policy, &shared, all,
+                        node.ranks, place);
+    own = place[node.rank];
+    pthread_mutex_unlock(&looking);
+    if (own.core >= 0) {
+        bind_to_idle(own.core);
+    }
+    return own;
 }

@@ -12,7 +12,7 @@
  * Invariant: an entry is written by its process alone; whoever reads one that is just being written
  * reckons wrongly until its next look.
  *
- * Threads: look and move in the helper thread, open and close before and after it.
+ * Threads: look in the helper thread, open and close before and after it.
  */
 #ifndef BTL_RBUF_SHARING_H
 #define BTL_RBUF_SHARING_H
@@ -23,15 +23,10 @@
 void mca_btl_rbuf_sharing_open(void);
 void mca_btl_rbuf_sharing_close(void);
 
-/* Posts `rank`, and the calling thread's time slice. Returns this process's place; *slice_ns
- * becomes t_slice + t_cs of core/helper/deadline.h: the longest of all slices posted, and a switch
- * of context. */
+/* Posts `rank`, and the calling thread's time slice. Returns this process's place; where that is on
+ * a core the calling thread is bound to it. *slice_ns becomes t_slice + t_cs of
+ * core/helper/helper.h: the longest of all slices posted, and a switch of context. */
 struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank,
                                                     uint64_t *slice_ns);
-
-/* Binds the calling thread to the place's core, where each process of the job is bound to a core.
- * Else no one knows which core is idle, and the system finds one: among those that this process may
- * use, or, if it is bound to one core, among those that none is bound to. */
-void mca_btl_rbuf_sharing_move(const struct rbuf_sharing_place *place);
 
 #endif

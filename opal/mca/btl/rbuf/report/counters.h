@@ -9,7 +9,6 @@
 #define BTL_RBUF_COUNTERS_H
 
 #include "module/module.h"
-#include "registration/helper.h"
 #include "registration/reuse.h"
 #include "core/choice/choice.h"
 

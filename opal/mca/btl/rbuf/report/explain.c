@@ -6,7 +6,7 @@
  * for a message, too, found by trying sizes; chunks are cut by the schedule that cuts messages. So
  * what is shown is what the settings have become, those that were lowered among them. What a
  * protocol does is asked of its row (params/protocol.h) and of its policy
- * (registration/policies.h).
+ * (registration/registrar.h).
  */
 #include "report/report.h"
 

@@ -17,7 +17,7 @@
  * registered, and the cache of the upper layer keeps that: no sequence of uses then costs more than
  * twice what knowing the future would have cost above the better path (A. R. Karlin et al.,
  * "Competitive snoopy caching", Algorithmica 3, 1988). It is registered sooner where buffers of its
- * size are known to live long enough (lives.h).
+ * size are known to live long enough (lives.c).
  *
  * What in place costs is not known before it was tried, and may change. A trial is taken from the
  * exploration budget: one part in RBUF_TRIAL_SHARE of the time spent on copied messages of the

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * How long buffers live (core/choice/lives.h): counts for each step of uses, and what they
- * promise.
+ * How long buffers live, in messages: of those that came to their 1st, 2nd, 3rd to 4th, 5th to 8th
+ * ... use, how many went on and how many ended there. From that, what a registration is worth to a
+ * buffer of which only the uses so far are known, and whether it is better to wait for more uses.
+ *
+ * Old buffers count less and less; of what was never seen, one in three is assumed to go on.
  */
-#include "core/choice/lives.h"
+#include "core/choice/reuse.h"
 
 #define LAST      (RBUF_LIFE_STEPS - 1)
 #define MANY_USES 128.0 /* still expected in the last step */

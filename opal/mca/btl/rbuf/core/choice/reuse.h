@@ -20,13 +20,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/choice/lives.h"
-
 #define RBUF_REUSE_PAGE    4096u /* the unit of the table; the adapter's may be larger */
 #define RBUF_REUSE_WAYS    8u
 #define RBUF_REUSE_SETS    32u
 #define RBUF_REUSE_OCTAVES 48u /* of sizes, each with lives of its own */
 #define RBUF_REUSE_BUFFERS (RBUF_REUSE_WAYS * RBUF_REUSE_SETS)
+#define RBUF_LIFE_STEPS    8u /* the last one is 65 uses and more, and has no end */
 
 /* Whether a buffer is registered, as far as is known here, and what that lets its next message do.
  */
@@ -45,6 +44,13 @@ struct rbuf_buffer_use {
     uint32_t uses;    /* messages since it was first seen, or released */
     uint64_t stamp;   /* when it was used last, in uses of the table */
     uint64_t rent_ns; /* what staging has cost since the last registration, as reckoned */
+};
+
+/* How long buffers live (lives.c): those of each step of uses that went on, and that ended there.
+ */
+struct rbuf_lives {
+    uint16_t passed[RBUF_LIFE_STEPS];
+    uint16_t ended[RBUF_LIFE_STEPS];
 };
 
 struct rbuf_reuse {
@@ -76,5 +82,15 @@ void rbuf_reuse_end(struct rbuf_reuse *reuse, struct rbuf_buffer_use *use);
 
 /* How long buffers of this size live. */
 struct rbuf_lives *rbuf_reuse_lives(struct rbuf_reuse *reuse, uint64_t bytes);
+
+/* A buffer is used for the `uses`-th time. */
+void rbuf_lives_use(struct rbuf_lives *lives, uint32_t uses);
+
+/* A buffer has ended after `uses` > 0 uses. */
+void rbuf_lives_end(struct rbuf_lives *lives, uint32_t uses);
+
+/* Whether a buffer is best registered at its `uses`-th use, at `price`, when each use from this one
+ * on then saves `saving` (both ns). */
+bool rbuf_lives_worth(const struct rbuf_lives *lives, uint32_t uses, double saving, double price);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include "core/choice/trial.h"
 
-static uint64_t median(const struct rbuf_gather_trial *trial, enum rbuf_gather_trial_path path)
+static uint64_t median(const struct rbuf_gather_trial *trial, enum rbuf_frequent_path path)
 {
     const uint32_t taken = trial->samples[path];
     const uint32_t count = taken < RBUF_GATHER_TRIAL_SAMPLES ? taken : RBUF_GATHER_TRIAL_SAMPLES;
@@ -22,20 +22,20 @@ static uint64_t median(const struct rbuf_gather_trial *trial, enum rbuf_gather_t
     return sorted[count / 2];
 }
 
-static enum rbuf_gather_trial_path other_than(enum rbuf_gather_trial_path path)
+static enum rbuf_frequent_path other_than(enum rbuf_frequent_path path)
 {
-    return path == RBUF_GATHER_TRIAL_COPY ? RBUF_GATHER_TRIAL_GATHER : RBUF_GATHER_TRIAL_COPY;
+    return path == RBUF_FREQUENT_COPIED ? RBUF_FREQUENT_GATHERED : RBUF_FREQUENT_COPIED;
 }
 
 /* At a tie messages are gathered, which spares the processor and its caches. */
-static enum rbuf_gather_trial_path faster(const struct rbuf_gather_trial *trial)
+static enum rbuf_frequent_path faster(const struct rbuf_gather_trial *trial)
 {
-    const uint64_t copy = median(trial, RBUF_GATHER_TRIAL_COPY);
-    const uint64_t gather = median(trial, RBUF_GATHER_TRIAL_GATHER);
+    const uint64_t copy = median(trial, RBUF_FREQUENT_COPIED);
+    const uint64_t gather = median(trial, RBUF_FREQUENT_GATHERED);
     const uint64_t slack =
-        trial->preferred == RBUF_GATHER_TRIAL_GATHER ? copy / RBUF_GATHER_TRIAL_SLOWER : 0;
+        trial->preferred == RBUF_FREQUENT_GATHERED ? copy / RBUF_GATHER_TRIAL_SLOWER : 0;
 
-    return gather <= copy + slack ? RBUF_GATHER_TRIAL_GATHER : RBUF_GATHER_TRIAL_COPY;
+    return gather <= copy + slack ? RBUF_FREQUENT_GATHERED : RBUF_FREQUENT_COPIED;
 }
 
 /* Blocks of the preferred path that pay for a try of the other one. */
@@ -52,12 +52,12 @@ static uint32_t blocks_for_a_try(const struct rbuf_gather_trial *trial)
                                              : (uint32_t) blocks;
 }
 
-static enum rbuf_gather_trial_path choose(struct rbuf_gather_trial *trial)
+static enum rbuf_frequent_path choose(struct rbuf_gather_trial *trial)
 {
-    enum rbuf_gather_trial_path better;
+    enum rbuf_frequent_path better;
 
-    if (trial->samples[RBUF_GATHER_TRIAL_COPY] < RBUF_GATHER_TRIAL_ENOUGH ||
-        trial->samples[RBUF_GATHER_TRIAL_GATHER] < RBUF_GATHER_TRIAL_ENOUGH) {
+    if (trial->samples[RBUF_FREQUENT_COPIED] < RBUF_GATHER_TRIAL_ENOUGH ||
+        trial->samples[RBUF_FREQUENT_GATHERED] < RBUF_GATHER_TRIAL_ENOUGH) {
         return other_than(trial->path);
     }
     better = faster(trial);

@@ -20,8 +20,7 @@
 #ifndef RBUF_CORE_TRIAL_H
 #define RBUF_CORE_TRIAL_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "core/choice/frequent.h"
 
 #define RBUF_GATHER_TRIAL_SAMPLES 5u    /* blocks, of each path */
 #define RBUF_GATHER_TRIAL_ENOUGH  3u    /* before they say anything */
@@ -34,22 +33,16 @@
 #define RBUF_GATHER_TRIAL_UNIT 1024u /* messages that blocks are compared by */
 #define RBUF_GATHER_TRIAL_MANY 4u    /* one registration in so many messages */
 
-enum rbuf_gather_trial_path {
-    RBUF_GATHER_TRIAL_COPY,
-    RBUF_GATHER_TRIAL_GATHER,
-    RBUF_GATHER_TRIAL_PATHS
-};
-
 struct rbuf_gather_trial {
-    enum rbuf_gather_trial_path path; /* of this block */
-    enum rbuf_gather_trial_path preferred;
+    enum rbuf_frequent_path path; /* of this block */
+    enum rbuf_frequent_path preferred;
     uint32_t messages;      /* of it, so far */
     uint32_t registrations; /* likewise */
     uint32_t until;         /* blocks to the next try of the other path; 0: none is preferred yet */
     uint64_t begun_ns;      /* 0: none has begun */
     uint64_t spared_ns;     /* in the newest try of the other path */
-    uint32_t samples[RBUF_GATHER_TRIAL_PATHS]; /* taken */
-    uint64_t sample_ns[RBUF_GATHER_TRIAL_PATHS]
+    uint32_t samples[RBUF_FREQUENT_PATHS]; /* taken */
+    uint64_t sample_ns[RBUF_FREQUENT_PATHS]
                       [RBUF_GATHER_TRIAL_SAMPLES]; /* of RBUF_GATHER_TRIAL_UNIT messages */
 };
 
@@ -65,7 +58,7 @@ static inline bool rbuf_gather_trial_count(struct rbuf_gather_trial *trial, uint
 /* Whether a registration would serve this block, or has to be there before anything is known. */
 static inline bool rbuf_gather_trial_needs_registrations(const struct rbuf_gather_trial *trial)
 {
-    return trial->path == RBUF_GATHER_TRIAL_GATHER || trial->until == 0;
+    return trial->path == RBUF_FREQUENT_GATHERED || trial->until == 0;
 }
 
 /* A buffer was registered: so much of this block's time is not its messages', but what a try costs

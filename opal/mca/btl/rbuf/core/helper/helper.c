@@ -5,41 +5,30 @@
  */
 #include "core/helper/helper.h"
 
+#include <errno.h>
 #include <stddef.h>
 
-#define COMPARE_NS 5u   /* an item of a table; assumed */
+#define COMPARE_NS 5u   /* an item of a queue or table; assumed */
 #define HASH_NS    200u /* a point; assumed */
 
 static const struct rbuf_queue_item nothing = {.kind = RBUF_QUEUED_NOTHING};
 
 int rbuf_helper_open(struct rbuf_helper *helper, const struct rbuf_helper_options *options)
 {
-    int status;
-
-    *helper = (struct rbuf_helper){
-        .costs = {.compare_ns = COMPARE_NS, .hash_ns = HASH_NS, .wake_ns = options->wake_ns},
-        .quiet_ns = options->quiet_ns,
-        .delay_ns = options->delay_ns,
-        .keep_ns = options->keep_ns};
-    rbuf_registration_cost_open(&helper->costs.registering, options->register_ns,
+    *helper = (struct rbuf_helper){.options = *options};
+    rbuf_registration_cost_open(&helper->registering, options->register_ns,
                                 options->register_page_ns);
-    rbuf_registration_cost_open(&helper->costs.deregistering, options->deregister_ns,
+    rbuf_registration_cost_open(&helper->deregistering, options->deregister_ns,
                                 options->deregister_page_ns);
-    status = rbuf_use_queue_open(&helper->points, options->points);
-    if (status == 0) {
-        status = rbuf_mrs_open(&helper->mrs, options->regions);
-    }
-    if (status == 0) {
-        status = rbuf_predictor_open(&helper->predictor, options->sites, options->window,
-                                     options->grace_ns);
-    }
-    if (status == 0) {
-        status = rbuf_registration_queue_open(&helper->queue, options->regions);
-    }
-    if (status != 0) {
+    if (rbuf_use_queue_open(&helper->points, options->points) != 0 ||
+        rbuf_mrs_open(&helper->mrs, options->regions) != 0 ||
+        rbuf_predictor_open(&helper->predictor, options->sites, options->window,
+                            options->grace_ns) != 0 ||
+        rbuf_registration_queue_open(&helper->queue, options->regions) != 0) {
         rbuf_helper_close(helper);
+        return -ENOMEM;
     }
-    return status;
+    return 0;
 }
 
 void rbuf_helper_close(struct rbuf_helper *helper)
@@ -60,21 +49,49 @@ static uint64_t pages_of(const struct rbuf_mr *mr)
     return (rbuf_mr_end(mr) - rbuf_mr_begin(mr)) / RBUF_MR_PAGE;
 }
 
-static struct rbuf_helper_load load_of(const struct rbuf_helper *helper)
+static uint32_t regions_of(const struct rbuf_helper *helper)
 {
-    return (struct rbuf_helper_load){
-        .queued = helper->queue.count,
-        .regions = atomic_load_explicit(&helper->mrs.used, memory_order_relaxed),
-        .sites = helper->predictor.sites,
-        .largest_pages = helper->largest_pages};
+    return atomic_load_explicit(&helper->mrs.used, memory_order_relaxed);
 }
+
+/* ---- is there time? equations 1 and 2 ---- */
+
+/* What follows a registration or goes before one, whichever is asked about: t_insert, t_register
+ * and t_update, the way to the processor, and the turns of other helpers on it. */
+static uint64_t common_ns(const struct rbuf_helper *helper, uint64_t pages)
+{
+    return COMPARE_NS * ((uint64_t) helper->queue.count + helper->predictor.sites) +
+           rbuf_registration_cost_of(&helper->registering, pages) + helper->options.wake_ns +
+           helper->sharers * helper->slice_ns;
+}
+
+/* t_p of a deregistration that is followed by a registration in time. */
+static uint64_t deregister_ns(const struct rbuf_helper *helper, uint64_t pages)
+{
+    return rbuf_registration_cost_of(&helper->deregistering, pages) + common_ns(helper, pages);
+}
+
+/* t_p of a registration that waits for one more point and deregistration of the largest. */
+static uint64_t register_ns(const struct rbuf_helper *helper, uint64_t pages)
+{
+    return HASH_NS + COMPARE_NS * (uint64_t) regions_of(helper) +
+           rbuf_registration_cost_of(&helper->deregistering, helper->largest_pages) +
+           common_ns(helper, pages);
+}
+
+uint64_t rbuf_helper_work_ns(const struct rbuf_helper *helper)
+{
+    return deregister_ns(helper, helper->largest_pages);
+}
+
+/* ---- decisions ---- */
 
 static void queue(struct rbuf_helper *helper, const struct rbuf_mr *mr,
                   const struct rbuf_queue_item *item)
 {
     rbuf_registration_queue_set(
         &helper->queue, place_of(helper, mr), item,
-        rbuf_registration_cost_of(&helper->costs.deregistering, helper->largest_pages));
+        rbuf_registration_cost_of(&helper->deregistering, helper->largest_pages));
 }
 
 /* While it stays registered. */
@@ -91,7 +108,7 @@ static void see_points(struct rbuf_helper *helper)
     while (rbuf_use_queue_get(&helper->points, &point)) {
         rbuf_predictor_see(&helper->predictor, &point);
         if (point.register_ns != 0) {
-            rbuf_registration_cost_add(&helper->costs.registering,
+            rbuf_registration_cost_add(&helper->registering,
                                        (point.bytes + RBUF_MR_PAGE - 1) / RBUF_MR_PAGE,
                                        point.register_ns);
         }
@@ -103,7 +120,6 @@ static void see_points(struct rbuf_helper *helper)
 static bool settle(struct rbuf_helper *helper, struct rbuf_mr *mr, uint64_t now_ns)
 {
     const enum rbuf_mr_state state = rbuf_mr_state(mr);
-    const struct rbuf_helper_load load = load_of(helper);
     const uint64_t pages = pages_of(mr);
     struct rbuf_prediction next;
 
@@ -115,8 +131,8 @@ static bool settle(struct rbuf_helper *helper, struct rbuf_mr *mr, uint64_t now_
     if (state == RBUF_MR_IDLE && !rbuf_mr_covered(&helper->mrs, mr) &&
         rbuf_predictor_next(&helper->predictor, rbuf_mr_begin(mr), rbuf_mr_end(mr), now_ns,
                             &next)) {
-        if (now_ns + rbuf_deadline_deregister_ns(&helper->costs, &load, pages) > next.ready_ns) {
-            const uint64_t look_ns = now_ns + helper->keep_ns;
+        if (now_ns + deregister_ns(helper, pages) > next.ready_ns) {
+            const uint64_t look_ns = now_ns + helper->options.keep_ns;
 
             rbuf_mr_keep(mr);
             queue_lapse(helper, mr, look_ns < next.lapse_ns ? look_ns : next.lapse_ns);
@@ -126,7 +142,7 @@ static bool settle(struct rbuf_helper *helper, struct rbuf_mr *mr, uint64_t now_
         helper->next = (struct rbuf_queue_item){
             .kind = RBUF_QUEUED_REGISTER,
             .deadline_ns = next.ready_ns,
-            .cost_ns = rbuf_registration_cost_of(&helper->costs.registering, pages),
+            .cost_ns = rbuf_registration_cost_of(&helper->registering, pages),
             .lapse_ns = next.lapse_ns};
     }
     queue(helper, mr, &nothing);
@@ -136,14 +152,13 @@ static bool settle(struct rbuf_helper *helper, struct rbuf_mr *mr, uint64_t now_
 /* When the first registration has to begin; UINT64_MAX: there is none. */
 static uint64_t register_at(const struct rbuf_helper *helper, uint32_t *place)
 {
-    const struct rbuf_helper_load load = load_of(helper);
     uint64_t takes, due;
 
     *place = rbuf_registration_queue_first(&helper->queue, RBUF_QUEUED_REGISTER);
     if (*place == RBUF_QUEUE_EMPTY) {
         return UINT64_MAX;
     }
-    takes = rbuf_deadline_register_ns(&helper->costs, &load, pages_of(&helper->mrs.mr[*place]));
+    takes = register_ns(helper, pages_of(&helper->mrs.mr[*place]));
     due = helper->queue.item[*place].due_ns;
     return due > takes ? due - takes : 0;
 }
@@ -210,8 +225,8 @@ static uint64_t waits_until(struct rbuf_helper *helper, uint64_t now_ns)
         helper->waiting_ns = now_ns;
         helper->used_bytes = bytes.used > helper->used_bytes ? bytes.used : helper->used_bytes;
     }
-    quiet = helper->progress_ns + helper->quiet_ns;
-    latest = helper->waiting_ns + helper->delay_ns;
+    quiet = helper->progress_ns + helper->options.quiet_ns;
+    latest = helper->waiting_ns + helper->options.delay_ns;
     if (now_ns >= quiet || now_ns >= latest || bytes.registered > helper->used_bytes ||
         atomic_load_explicit(&helper->scarce, memory_order_relaxed)) {
         return 0;
@@ -273,14 +288,13 @@ void rbuf_helper_scarce(struct rbuf_helper *helper)
 void rbuf_helper_registered(struct rbuf_helper *helper, struct rbuf_mr *mr, void *handle,
                             uint64_t ns)
 {
-    rbuf_registration_cost_add(&helper->costs.registering, pages_of(mr), ns);
+    rbuf_registration_cost_add(&helper->registering, pages_of(mr), ns);
     helper->counters.ahead++;
     rbuf_mr_registered(&helper->mrs, mr, handle);
 }
 
 void rbuf_helper_refused(struct rbuf_helper *helper, struct rbuf_mr *mr)
 {
-    helper->counters.refused++;
     rbuf_helper_scarce(helper);
     queue(helper, mr, &nothing);
     rbuf_mr_abandon(mr);
@@ -288,8 +302,7 @@ void rbuf_helper_refused(struct rbuf_helper *helper, struct rbuf_mr *mr)
 
 void rbuf_helper_deregistered(struct rbuf_helper *helper, struct rbuf_mr *mr, uint64_t ns)
 {
-    rbuf_registration_cost_add(&helper->costs.deregistering, pages_of(mr), ns);
-    helper->counters.deregistered++;
+    rbuf_registration_cost_add(&helper->deregistering, pages_of(mr), ns);
     if (rbuf_mr_deregistered(mr, helper->next.kind == RBUF_QUEUED_REGISTER)) {
         queue(helper, mr, &helper->next);
     }
@@ -300,10 +313,12 @@ struct rbuf_mr *rbuf_helper_drain(struct rbuf_helper *helper)
     helper->next = nothing;
     while (rbuf_mr_returned(&helper->mrs) != NULL) { /* who gives back behind this wakes us */
     }
-    for (uint32_t i = 0; i < load_of(helper).regions; i++) {
+    for (uint32_t i = 0; i < regions_of(helper); i++) {
         struct rbuf_mr *mr = &helper->mrs.mr[i];
 
-        rbuf_mr_unplan(mr);
+        if (rbuf_mr_register(mr)) { /* it was planned */
+            rbuf_mr_abandon(mr);
+        }
         (void) rbuf_mr_unkeep(mr);
         queue(helper, mr, &nothing);
         if (rbuf_mr_deregister(mr)) {
@@ -311,11 +326,4 @@ struct rbuf_mr *rbuf_helper_drain(struct rbuf_helper *helper)
         }
     }
     return NULL;
-}
-
-uint64_t rbuf_helper_work_ns(const struct rbuf_helper *helper)
-{
-    const struct rbuf_helper_load load = load_of(helper);
-
-    return rbuf_deadline_deregister_ns(&helper->costs, &load, helper->largest_pages);
 }

@@ -25,6 +25,16 @@
  * memory has been scarce (rbuf_helper_scarce()). So the peak grows by no more than what is
  * registered between two looks. A registration does not wait: it begins no sooner than it has to.
  *
+ * Whether there is time for a registration or deregistration its conditions tell, of sections 3.2
+ * (equation 1) and 5 (equation 2):
+ *
+ *     t_c + t_p + n (t_slice + t_cs) <= t_d
+ *
+ * n counts the helper threads on the core, this one too: its own slice may just begin or end, so
+ * its next one may be a whole round away. A helper that has a core to itself goes by equation 1.
+ * What the helper takes to wake up is part of t_p: the paper's never sleeps. Queue and table
+ * operations cost so much for each item, all of which are assumed to be compared.
+ *
  * A thread of the application, for a message that is long enough: rbuf_mr_take() and what
  * it asks for, rbuf_use_queue_put(), and rbuf_mr_give() when the message is over. Memory hooks:
  * rbuf_mr_stale(). Where they see less than all that goes, there can be no helper. `scarce` is
@@ -36,7 +46,7 @@
 #ifndef RBUF_CORE_HELPER_HELPER_H
 #define RBUF_CORE_HELPER_HELPER_H
 
-#include "core/helper/deadline.h"
+#include "core/choice/registration_cost.h"
 #include "core/helper/mr.h"
 #include "core/helper/use_queue.h"
 #include "core/helper/predictor.h"
@@ -74,23 +84,22 @@ struct rbuf_helper_options {
                                   .keep_ns = 1000000})
 
 struct rbuf_helper_counters {
-    uint64_t ahead; /* registrations before use */
-    uint64_t deregistered;
-    uint64_t kept;    /* times that a region stayed, since its next use was too near */
-    uint64_t lapsed;  /* registered ahead, or kept, and not used in time */
-    uint64_t refused; /* registrations that could not be made */
+    uint64_t ahead;  /* registrations before use */
+    uint64_t kept;   /* times that a region stayed, since its next use was too near */
+    uint64_t lapsed; /* registered ahead, or kept, and not used in time */
 };
 
 struct rbuf_helper {
+    struct rbuf_helper_options options;
     struct rbuf_use_queue points;
     struct rbuf_mrs mrs;
     struct rbuf_predictor predictor;
     struct rbuf_registration_queue queue;
-    struct rbuf_helper_costs costs;
+    struct rbuf_registration_cost registering;
+    struct rbuf_registration_cost deregistering;
     struct rbuf_helper_counters counters;
-    uint64_t quiet_ns;
-    uint64_t delay_ns;
-    uint64_t keep_ns;
+    uint64_t slice_ns;    /* t_slice + t_cs */
+    uint32_t sharers;     /* n: helpers on its core, with this one; 0: it is alone, equation 1 */
     uint64_t progress;    /* calls of it, when they were last seen to have become more: */
     uint64_t progress_ns; /* at that time */
     uint64_t waiting_ns;  /* since when something waits to be deregistered; 0: nothing does */

@@ -68,9 +68,7 @@ int rbuf_mrs_open(struct rbuf_mrs *mrs, uint32_t places)
 void rbuf_mrs_close(struct rbuf_mrs *mrs)
 {
     free(mrs->mr);
-    mrs->mr = NULL;
-    mrs->places = 0;
-    atomic_store_explicit(&mrs->used, 0, memory_order_relaxed);
+    *mrs = (struct rbuf_mrs){0};
 }
 
 enum rbuf_mr_state rbuf_mr_state(const struct rbuf_mr *mr)
@@ -148,7 +146,7 @@ enum rbuf_mr_taken rbuf_mr_claim(struct rbuf_mrs *mrs, uint64_t base, uint64_t b
 }
 
 /* Whoever calls this owns the region: but for hooks, nobody changes the word. */
-static void leave(struct rbuf_mr *mr)
+void rbuf_mr_abandon(struct rbuf_mr *mr)
 {
     atomic_store_explicit(&mr->word, with_state(load(mr), RBUF_MR_ABSENT), memory_order_release);
 }
@@ -160,7 +158,7 @@ static bool claim_planned(struct rbuf_mr *mr, const struct wanted *wanted)
         return false;
     }
     if (!contains(mr, wanted)) { /* it became another one before it was ours */
-        leave(mr);
+        rbuf_mr_abandon(mr);
         return false;
     }
     return true;
@@ -197,25 +195,17 @@ enum rbuf_mr_taken rbuf_mr_take(struct rbuf_mrs *mrs, uint64_t base, uint64_t by
     return rbuf_mr_claim(mrs, base, bytes, access, mr);
 }
 
-/* What a region's listing becomes when it is given back. */
-static enum rbuf_mr_listing given(enum rbuf_mr_listing listing)
-{
-    switch (listing) {
-    case RBUF_MR_KEPT:
-    case RBUF_MR_KEPT_GIVEN:
-        return RBUF_MR_KEPT_GIVEN;
-    default:
-        return RBUF_MR_LISTED;
-    }
-}
-
 /* Onto the list, if it is not there and not kept. True: the list was empty. */
 static bool list(struct rbuf_mrs *mrs, struct rbuf_mr *mr)
 {
+    static const enum rbuf_mr_listing given[] = {[RBUF_MR_UNLISTED] = RBUF_MR_LISTED,
+                                                 [RBUF_MR_LISTED] = RBUF_MR_LISTED,
+                                                 [RBUF_MR_KEPT] = RBUF_MR_KEPT_GIVEN,
+                                                 [RBUF_MR_KEPT_GIVEN] = RBUF_MR_KEPT_GIVEN};
     enum rbuf_mr_listing listing = atomic_load_explicit(&mr->listing, memory_order_relaxed);
     struct rbuf_mr *first;
 
-    while (!atomic_compare_exchange_weak_explicit(&mr->listing, &listing, given(listing),
+    while (!atomic_compare_exchange_weak_explicit(&mr->listing, &listing, given[listing],
                                                   memory_order_acq_rel, memory_order_relaxed)) {
     }
     if (listing != RBUF_MR_UNLISTED) {
@@ -242,11 +232,6 @@ void rbuf_mr_publish(struct rbuf_mr *mr, void *handle, uint32_t access)
     } while (!change(mr, &word, to));
 }
 
-void rbuf_mr_abandon(struct rbuf_mr *mr)
-{
-    leave(mr);
-}
-
 bool rbuf_mr_give(struct rbuf_mrs *mrs, struct rbuf_mr *mr)
 {
     uint64_t word = load(mr);
@@ -262,22 +247,16 @@ bool rbuf_mr_give(struct rbuf_mrs *mrs, struct rbuf_mr *mr)
 }
 
 /* What a region becomes when memory of it goes. */
-static enum rbuf_mr_state stale_of(enum rbuf_mr_state state)
-{
-    switch (state) {
-    case RBUF_MR_PLANNED:
-        return RBUF_MR_ABSENT;
-    case RBUF_MR_REGISTERING:
-        return RBUF_MR_REGISTERING_STALE;
-    case RBUF_MR_IDLE:
-    case RBUF_MR_IN_USE:
-        return RBUF_MR_STALE;
-    case RBUF_MR_DEREGISTERING:
-        return RBUF_MR_DEREGISTERING_STALE;
-    default:
-        return state;
-    }
-}
+static const enum rbuf_mr_state stale_of[] = {
+    [RBUF_MR_ABSENT] = RBUF_MR_ABSENT,
+    [RBUF_MR_PLANNED] = RBUF_MR_ABSENT,
+    [RBUF_MR_REGISTERING] = RBUF_MR_REGISTERING_STALE,
+    [RBUF_MR_REGISTERING_STALE] = RBUF_MR_REGISTERING_STALE,
+    [RBUF_MR_IDLE] = RBUF_MR_STALE,
+    [RBUF_MR_IN_USE] = RBUF_MR_STALE,
+    [RBUF_MR_STALE] = RBUF_MR_STALE,
+    [RBUF_MR_DEREGISTERING] = RBUF_MR_DEREGISTERING_STALE,
+    [RBUF_MR_DEREGISTERING_STALE] = RBUF_MR_DEREGISTERING_STALE};
 
 bool rbuf_mr_stale(struct rbuf_mrs *mrs, uint64_t base, uint64_t bytes)
 {
@@ -287,9 +266,9 @@ bool rbuf_mr_stale(struct rbuf_mrs *mrs, uint64_t base, uint64_t bytes)
         struct rbuf_mr *mr = &mrs->mr[i];
         uint64_t word = load(mr);
 
-        while (stale_of(state_of(word)) != state_of(word) && rbuf_mr_begin(mr) < base + bytes &&
+        while (stale_of[state_of(word)] != state_of(word) && rbuf_mr_begin(mr) < base + bytes &&
                base < rbuf_mr_end(mr)) {
-            if (change(mr, &word, with_state(word, stale_of(state_of(word))))) {
+            if (change(mr, &word, with_state(word, stale_of[state_of(word)]))) {
                 count(&mrs->counters.stale);
                 /* An idle one nobody else gives back. */
                 wake = (state_of(word) == RBUF_MR_IDLE && list(mrs, mr)) || wake;
@@ -368,7 +347,7 @@ bool rbuf_mr_deregistered(struct rbuf_mr *mr, bool plan)
     if (plan && step(mr, RBUF_MR_DEREGISTERING, RBUF_MR_PLANNED)) {
         return true;
     }
-    leave(mr);
+    rbuf_mr_abandon(mr);
     return false;
 }
 
@@ -384,11 +363,6 @@ void rbuf_mr_registered(struct rbuf_mrs *mrs, struct rbuf_mr *mr, void *handle)
         (void) step(mr, RBUF_MR_REGISTERING_STALE, RBUF_MR_STALE);
         (void) list(mrs, mr);
     }
-}
-
-void rbuf_mr_unplan(struct rbuf_mr *mr)
-{
-    (void) step(mr, RBUF_MR_PLANNED, RBUF_MR_ABSENT);
 }
 
 struct rbuf_mr_bytes rbuf_mrs_bytes(const struct rbuf_mrs *mrs)
@@ -411,10 +385,8 @@ struct rbuf_mr_bytes rbuf_mrs_bytes(const struct rbuf_mrs *mrs)
 
 bool rbuf_mr_covered(const struct rbuf_mrs *mrs, const struct rbuf_mr *mr)
 {
-    const struct wanted wanted = {.begin = rbuf_mr_begin(mr),
-                                  .end = rbuf_mr_end(mr),
-                                  .access =
-                                      atomic_load_explicit(&mr->access, memory_order_relaxed)};
+    const struct wanted wanted = {rbuf_mr_begin(mr), rbuf_mr_end(mr),
+                                  atomic_load_explicit(&mr->access, memory_order_relaxed)};
 
     for (uint32_t i = 0; i < used(mrs); i++) {
         const struct rbuf_mr *other = &mrs->mr[i];

@@ -133,7 +133,7 @@ enum rbuf_mr_taken rbuf_mr_claim(struct rbuf_mrs *mrs, uint64_t base, uint64_t b
 /* A taker has registered the region, and has it now. `access` may be less than was asked for. */
 void rbuf_mr_publish(struct rbuf_mr *mr, void *handle, uint32_t access);
 
-/* It could not be registered (a taker, or the helper). */
+/* It could not be registered, or is not to be any more (a taker, or the helper). */
 void rbuf_mr_abandon(struct rbuf_mr *mr);
 
 /* A use is over. True: the list was empty, and the helper may want to be woken. A region that is
@@ -172,9 +172,6 @@ bool rbuf_mr_register(struct rbuf_mr *mr);
 
 /* The helper has registered it: IDLE, or STALE and on the list. */
 void rbuf_mr_registered(struct rbuf_mrs *mrs, struct rbuf_mr *mr, void *handle);
-
-/* Not planned any more, if it was. */
-void rbuf_mr_unplan(struct rbuf_mr *mr);
 
 struct rbuf_mr_bytes {
     uint64_t registered;

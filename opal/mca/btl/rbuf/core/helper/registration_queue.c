@@ -7,58 +7,43 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 int rbuf_registration_queue_open(struct rbuf_registration_queue *queue, uint32_t places)
 {
-    *queue = (struct rbuf_registration_queue){.item = calloc(places, sizeof(queue->item[0])),
-                                              .order = calloc(places, sizeof(queue->order[0]))};
-    if (queue->item == NULL || queue->order == NULL) {
-        rbuf_registration_queue_close(queue);
-        return -ENOMEM;
-    }
-    return 0;
+    *queue = (struct rbuf_registration_queue){.item = calloc(places, sizeof(queue->item[0]))};
+    TAILQ_INIT(&queue->order);
+    return queue->item == NULL ? -ENOMEM : 0;
 }
 
 void rbuf_registration_queue_close(struct rbuf_registration_queue *queue)
 {
     free(queue->item);
-    free(queue->order);
     *queue = (struct rbuf_registration_queue){0};
 }
 
-static void take_out(struct rbuf_registration_queue *queue, uint32_t place)
+static void put_in(struct rbuf_registration_queue *queue, struct rbuf_queue_item *item)
 {
-    for (uint32_t i = 0; i < queue->count; i++) {
-        if (queue->order[i] == place) {
-            queue->count--;
-            memmove(&queue->order[i], &queue->order[i + 1],
-                    (queue->count - i) * sizeof(queue->order[0]));
-            return;
-        }
-    }
-}
+    struct rbuf_queue_item *later = TAILQ_FIRST(&queue->order);
 
-static void put_in(struct rbuf_registration_queue *queue, uint32_t place)
-{
-    uint32_t at = queue->count++;
-
-    while (at > 0 &&
-           queue->item[queue->order[at - 1]].deadline_ns > queue->item[place].deadline_ns) {
-        queue->order[at] = queue->order[at - 1];
-        at--;
+    while (later != NULL && later->deadline_ns <= item->deadline_ns) {
+        later = TAILQ_NEXT(later, link);
     }
-    queue->order[at] = place;
+    if (later != NULL) {
+        TAILQ_INSERT_BEFORE(later, item, link);
+    } else {
+        TAILQ_INSERT_TAIL(&queue->order, item, link);
+    }
+    queue->count++;
 }
 
 /* From the last one back, each leaves the next one the time that it takes. */
 static void adjust(struct rbuf_registration_queue *queue, uint64_t gap_ns)
 {
     uint64_t latest = UINT64_MAX;
+    struct rbuf_queue_item *item;
 
-    for (uint32_t i = queue->count; i-- > 0;) {
-        struct rbuf_queue_item *item = &queue->item[queue->order[i]];
-
+    TAILQ_FOREACH_REVERSE(item, &queue->order, rbuf_queue_order, link)
+    {
         item->due_ns = item->deadline_ns;
         if (item->kind == RBUF_QUEUED_REGISTER) {
             uint64_t takes = item->cost_ns + gap_ns;
@@ -72,12 +57,15 @@ static void adjust(struct rbuf_registration_queue *queue, uint64_t gap_ns)
 void rbuf_registration_queue_set(struct rbuf_registration_queue *queue, uint32_t place,
                                  const struct rbuf_queue_item *item, uint64_t gap_ns)
 {
-    if (queue->item[place].kind != RBUF_QUEUED_NOTHING) {
-        take_out(queue, place);
+    struct rbuf_queue_item *here = &queue->item[place];
+
+    if (here->kind != RBUF_QUEUED_NOTHING) {
+        TAILQ_REMOVE(&queue->order, here, link);
+        queue->count--;
     }
-    queue->item[place] = *item;
-    if (item->kind != RBUF_QUEUED_NOTHING) {
-        put_in(queue, place);
+    *here = *item;
+    if (here->kind != RBUF_QUEUED_NOTHING) {
+        put_in(queue, here);
     }
     adjust(queue, gap_ns);
 }
@@ -85,9 +73,12 @@ void rbuf_registration_queue_set(struct rbuf_registration_queue *queue, uint32_t
 uint32_t rbuf_registration_queue_first(const struct rbuf_registration_queue *queue,
                                        enum rbuf_queued kind)
 {
-    for (uint32_t i = 0; i < queue->count; i++) {
-        if (queue->item[queue->order[i]].kind == kind) {
-            return queue->order[i];
+    const struct rbuf_queue_item *item;
+
+    TAILQ_FOREACH(item, &queue->order, link)
+    {
+        if (item->kind == kind) {
+            return (uint32_t) (item - queue->item);
         }
     }
     return RBUF_QUEUE_EMPTY;

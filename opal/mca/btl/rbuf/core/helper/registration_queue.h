@@ -8,7 +8,7 @@
  * for one deregistration (rbuf_registration_queue's gap), so the helper meets them all; earlier
  * ones are brought forward where they are closer.
  *
- * Invariant: `order` holds the places that have an item, by deadline; the due times of
+ * Invariant: `order` holds the items that are something, by deadline; the due times of
  * registrations are in that order, too, and none is behind its deadline.
  *
  * Threads: the helper alone.
@@ -17,6 +17,7 @@
 #define RBUF_CORE_HELPER_REGISTRATION_QUEUE_H
 
 #include <stdint.h>
+#include <sys/queue.h>
 
 enum rbuf_queued {
     RBUF_QUEUED_NOTHING,
@@ -30,12 +31,13 @@ struct rbuf_queue_item {
     uint64_t due_ns;      /* adjusted */
     uint64_t cost_ns;     /* of registering it */
     uint64_t lapse_ns;    /* when its use will not come any more */
+    TAILQ_ENTRY(rbuf_queue_item) link;
 };
 
 struct rbuf_registration_queue {
     struct rbuf_queue_item *item; /* one a place */
-    uint32_t *order;
-    uint32_t count;
+    TAILQ_HEAD(rbuf_queue_order, rbuf_queue_item) order;
+    uint32_t count; /* of those in order */
 };
 
 #define RBUF_QUEUE_EMPTY UINT32_MAX

@@ -48,7 +48,7 @@ struct rbuf_sharing_node {
 
 struct rbuf_sharing_place {
     int32_t core;     /* an idle core, from 0 on, or RBUF_SHARING_NONE, RBUF_SHARING_ANY */
-    uint32_t sharers; /* n of equation 2, as in deadline.h: helpers on it; 0: this one is alone */
+    uint32_t sharers; /* n of equation 2, as in helper.h: helpers on it; 0: this one is alone */
 };
 
 /* Fills place[0 .. ranks - 1]. All ranks of the node reckon the same from the same figures. */
