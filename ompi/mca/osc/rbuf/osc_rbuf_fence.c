@@ -62,27 +62,16 @@ static int ask(struct osc_rbuf_window *window, int target)
 
 int osc_rbuf_settle(struct osc_rbuf_window *window, int target)
 {
-    int status;
-
-    osc_rbuf_lock();
-    status = ask(window, target);
-    osc_rbuf_unlock();
-    if (status == MPI_SUCCESS) {
-        osc_rbuf_wait(window, is_settled, target);
-    }
-    return status;
-}
-
-int osc_rbuf_settle_all(struct osc_rbuf_window *window)
-{
+    const int first = target == OSC_RBUF_ALL ? 0 : target;
+    const int behind = target == OSC_RBUF_ALL ? window->size : target + 1;
     int status = MPI_SUCCESS;
 
     osc_rbuf_lock();
-    for (int i = 0; i < window->size && status == MPI_SUCCESS; i++) {
+    for (int i = first; i < behind && status == MPI_SUCCESS; i++) {
         status = ask(window, i);
     }
     osc_rbuf_unlock();
-    for (int i = 0; i < window->size && status == MPI_SUCCESS; i++) {
+    for (int i = first; i < behind && status == MPI_SUCCESS; i++) {
         osc_rbuf_wait(window, is_settled, i);
     }
     return status;

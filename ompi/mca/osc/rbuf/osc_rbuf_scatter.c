@@ -394,12 +394,9 @@ static bool perform_and_reply(struct osc_rbuf_window *window, struct osc_rbuf_bu
 {
     struct osc_rbuf_reply reply = {.window = window, .origin = message->origin};
     const bool all = perform_all(message, &reply);
+    const bool flush = all && message->header.kind == OSC_RBUF_PASSIVE_FLUSH;
 
-    if (all && message->header.kind == OSC_RBUF_PASSIVE_FLUSH) {
-        osc_rbuf_reply_done(&reply);
-    } else {
-        osc_rbuf_reply_send(&reply);
-    }
+    osc_rbuf_reply_send(&reply, flush ? OSC_RBUF_DONE : OSC_RBUF_REPLY);
     return all;
 }
 

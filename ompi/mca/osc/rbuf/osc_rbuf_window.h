@@ -57,6 +57,8 @@ enum osc_rbuf_way {
     OSC_RBUF_WAYS
 };
 
+enum { OSC_RBUF_ALL = -1 }; /* targets */
+
 /* What accumulates do with their target. */
 enum { OSC_RBUF_READS = 1, OSC_RBUF_WRITES = 2 };
 
