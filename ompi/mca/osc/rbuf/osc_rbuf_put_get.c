@@ -144,7 +144,8 @@ static int get_packed(struct osc_rbuf_window *window, void *origin, osc_rbuf_cou
 
     osc_rbuf_make_room(window, target->rank, 1, 0);
     record = osc_rbuf_record_for(window, target, OSC_RBUF_NOTHING, 0);
-    result = record != NULL ? osc_rbuf_result_new(window, origin, count, type, &elements) : -1;
+    result =
+        record != NULL ? osc_rbuf_result_new(window, origin, count, type, &elements, NULL) : -1;
     if (result < 0) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }

@@ -25,7 +25,8 @@ struct result {
 };
 
 int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, size_t count,
-                        MPI_Datatype type, const struct osc_rbuf_elements *elements)
+                        MPI_Datatype type, const struct osc_rbuf_elements *elements,
+                        MPI_Request request)
 {
     struct result *result = malloc(sizeof(*result));
     int number;
@@ -37,7 +38,8 @@ int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, size_t co
                               .count = count,
                               .type = type,
                               .elements = *elements,
-                              .left = elements->count * elements->extent};
+                              .left = elements->count * elements->extent,
+                              .request = request};
     result->into = osc_rbuf_elements_in_place(address, count, type, elements);
     result->apart = result->into == NULL;
     if (result->apart && (result->into = malloc(result->left)) == NULL) {
@@ -90,15 +92,6 @@ static struct result *find(struct osc_rbuf_window *window, int number, size_t by
     struct result *result = opal_pointer_array_get_item(&window->results.table, number);
 
     return result != NULL && bytes <= result->left ? result : NULL;
-}
-
-void osc_rbuf_result_request(struct osc_rbuf_window *window, int number, MPI_Request request)
-{
-    struct result *result = find(window, number, 0);
-
-    if (result != NULL) {
-        result->request = request;
-    }
 }
 
 void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, size_t offset,
