@@ -254,11 +254,12 @@ static enum outcome accumulate_piece(const struct operation *operation,
     unsigned char *array = malloc(bytes);
     enum outcome outcome = FAILED;
 
-    if (array != NULL && osc_rbuf_cursor_read(origin->cursor, array, bytes) == MPI_SUCCESS) {
+    if (array != NULL) {
+        osc_rbuf_cursor_read(origin->cursor, array, bytes);
         outcome = accumulate_array(operation, elements, array, reply);
     }
-    if (outcome == CHANGED && osc_rbuf_cursor_write(origin->cursor, array, bytes) != MPI_SUCCESS) {
-        operation->window->error = MPI_ERR_NO_MEM; /* its result has been sent */
+    if (outcome == CHANGED) {
+        osc_rbuf_cursor_write(origin->cursor, array, bytes);
     }
     if (outcome == FAILED || outcome == NOT_NOW ||
         place->first + operation->record->wanted == elements->count) {
