@@ -333,7 +333,8 @@ static struct osc_rbuf_comm *comm_new(MPI_Comm parent, long id)
     MPI_Comm mpi;
     int status;
 
-    if (osc_rbuf_comm_copy(parent, &mpi) != MPI_SUCCESS) {
+    /* Without what the program has attached to its own. */
+    if (ompi_comm_create(parent, parent->c_local_group, &mpi) != MPI_SUCCESS) {
         return NULL;
     }
     comm = comm_alloc(mpi, id);

@@ -126,26 +126,13 @@ void osc_rbuf_send_late(struct osc_rbuf_comm *comm)
     }
 }
 
-/* The kind of a message that leaves since it is full. */
-static enum osc_rbuf_kind full_of(const struct osc_rbuf_window *window)
-{
-    switch (window->access) {
-    case OSC_RBUF_ACCESS_GROUP:
-        return OSC_RBUF_GROUP_DATA;
-    case OSC_RBUF_ACCESS_PASSIVE:
-        return OSC_RBUF_PASSIVE_DATA;
-    case OSC_RBUF_ACCESS_NONE:
-    case OSC_RBUF_ACCESS_FENCE:
-        break;
-    }
-    return OSC_RBUF_FENCE_DATA;
-}
-
 struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int target, size_t bytes)
 {
-    const enum osc_rbuf_kind full = full_of(window);
+    static const enum osc_rbuf_kind full[] = {[OSC_RBUF_ACCESS_FENCE] = OSC_RBUF_FENCE_DATA,
+                                              [OSC_RBUF_ACCESS_GROUP] = OSC_RBUF_GROUP_DATA,
+                                              [OSC_RBUF_ACCESS_PASSIVE] = OSC_RBUF_PASSIVE_DATA};
     struct osc_rbuf_peer *peer = &window->peers[target];
-    const bool passive = full == OSC_RBUF_PASSIVE_DATA;
+    const bool passive = window->access == OSC_RBUF_ACCESS_PASSIVE;
     const enum osc_rbuf_way way = passive ? peer->way.chosen : OSC_RBUF_BY_MPI;
     struct osc_rbuf_record *record = NULL;
 
@@ -157,7 +144,7 @@ struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int targ
             return NULL;
         }
         record = osc_rbuf_buffer_append(peer->packing[way], bytes);
-        if (record == NULL && osc_rbuf_send(window, target, full) != MPI_SUCCESS) {
+        if (record == NULL && osc_rbuf_send(window, target, full[window->access]) != MPI_SUCCESS) {
             return NULL;
         }
     }
