@@ -32,46 +32,35 @@ static size_t data_bytes(const struct osc_rbuf_target *target)
     return bytes * (size_t) target->count;
 }
 
-/* Whether a put or get of so many bytes is packed as bytes. One of none is, wherever it points:
- * there is nothing to do. The lock is held. */
-static bool is_packed(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
-                      size_t bytes)
-{
-    return osc_rbuf_is_accessed(window, target->rank) &&
-           (bytes == 0 || (bytes <= osc_rbuf_params.limit &&
-                           ompi_datatype_is_contiguous_memory_layout(target->type, target->count) &&
-                           osc_rbuf_is_inside(window, target)));
-}
-
 /* Pieces longer than this part of `limit` go below, where each costs what it costs to pack so many
  * bytes. So does what takes more messages than that: it needs no memory there. */
 enum { PIECES_IN_LIMIT = 8, MOST_MESSAGES = 16 };
 
-/* Whether a put or get that is_packed() leaves has short pieces at the target, all of one
- * predefined type. The lock is held. */
-static bool is_scattered(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
-                         size_t bytes)
-{
-    struct osc_rbuf_elements elements;
-
-    return osc_rbuf_is_accessed(window, target->rank) && bytes <= MOST_MESSAGES * osc_rbuf_room() &&
-           !ompi_datatype_is_contiguous_memory_layout(target->type, target->count) &&
-           osc_rbuf_is_inside(window, target) &&
-           osc_rbuf_elements_of(target->type, target->count, &elements) &&
-           osc_rbuf_piece_bytes(target->type, target->count) <=
-               osc_rbuf_params.limit / PIECES_IN_LIMIT;
-}
-
 /* What becomes of a put or get. */
 enum plan { PLAN_BYTES, PLAN_PIECES, PLAN_BELOW };
 
+/* One of no bytes is packed, wherever it points: there is nothing to do. Short pieces are if they
+ * are all of one predefined type. The lock is held. */
 static enum plan plan_of(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
                          size_t bytes)
 {
-    if (is_packed(window, target, bytes)) {
+    const size_t limit = osc_rbuf_params.limit;
+    struct osc_rbuf_elements elements;
+
+    if (!osc_rbuf_is_accessed(window, target->rank) || bytes > MOST_MESSAGES * osc_rbuf_room()) {
+        return PLAN_BELOW;
+    }
+    if (bytes == 0) {
         return PLAN_BYTES;
     }
-    return is_scattered(window, target, bytes) ? PLAN_PIECES : PLAN_BELOW;
+    if (ompi_datatype_is_contiguous_memory_layout(target->type, target->count)) {
+        return bytes <= limit && osc_rbuf_is_inside(window, target) ? PLAN_BYTES : PLAN_BELOW;
+    }
+    return osc_rbuf_is_inside(window, target) &&
+                   osc_rbuf_elements_of(target->type, target->count, &elements) &&
+                   osc_rbuf_piece_bytes(target->type, target->count) <= limit / PIECES_IN_LIMIT
+               ? PLAN_PIECES
+               : PLAN_BELOW;
 }
 
 static uint64_t first_byte(const struct osc_rbuf_target *target)
