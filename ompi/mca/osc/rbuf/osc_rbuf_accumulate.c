@@ -136,7 +136,7 @@ static int send_accumulate(struct osc_rbuf_window *window, const struct accumula
         return OMPI_SUCCESS;
     }
     if (accumulate->result >= 0) { /* nobody will answer */
-        osc_rbuf_result_lost(window, accumulate->result, left * accumulate->elements.extent,
+        osc_rbuf_result_came(window, accumulate->result, NULL, left * accumulate->elements.extent,
                              MPI_ERR_NO_MEM);
     }
     return status != OMPI_SUCCESS ? status : OMPI_ERR_OUT_OF_RESOURCE;

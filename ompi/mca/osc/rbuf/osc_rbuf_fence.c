@@ -245,7 +245,10 @@ int osc_rbuf_fence(int mode, ompi_win_t *win)
     status =
         (mode & MPI_MODE_NOPRECEDE) != 0 ? begin_epoch(window) : end_epoch(window, nothing_follows);
     window->access = nothing_follows ? OSC_RBUF_ACCESS_NONE : OSC_RBUF_ACCESS_FENCE;
-    return status == MPI_SUCCESS ? osc_rbuf_take_error(window) : status;
+    osc_rbuf_lock();
+    status = status == MPI_SUCCESS ? osc_rbuf_first_error(window, MPI_SUCCESS) : status;
+    osc_rbuf_unlock();
+    return status;
 }
 
 void osc_rbuf_fence_open(void)

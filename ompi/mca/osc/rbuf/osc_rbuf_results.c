@@ -77,40 +77,21 @@ static void end(struct osc_rbuf_window *window, int number, struct result *resul
     window->results.unanswered--;
 }
 
-/* A part of a result is there, or will not be. */
-static void settle(struct osc_rbuf_window *window, int number, struct result *result, size_t bytes)
-{
-    result->left -= bytes;
-    if (result->left == 0) {
-        end(window, number, result);
-    }
-}
-
-/* NULL: there is none that so much is missing of. */
-static struct result *find(struct osc_rbuf_window *window, int number, size_t bytes)
+void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, const void *data,
+                          size_t bytes, uint64_t offset_or_error)
 {
     struct result *result = opal_pointer_array_get_item(&window->results.table, number);
 
-    return result != NULL && bytes <= result->left ? result : NULL;
-}
-
-void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, size_t offset,
-                          const void *data, size_t bytes)
-{
-    struct result *result = find(window, number, bytes);
-
-    if (result != NULL) {
-        memcpy(result->into + offset, data, bytes);
-        settle(window, number, result, bytes);
+    if (result == NULL || bytes > result->left) {
+        return; /* there is none that so much is missing of */
     }
-}
-
-void osc_rbuf_result_lost(struct osc_rbuf_window *window, int number, size_t bytes, int error)
-{
-    struct result *result = find(window, number, bytes);
-
-    if (result != NULL) {
-        result->error = error;
-        settle(window, number, result, bytes);
+    if (data != NULL) {
+        memcpy(result->into + offset_or_error, data, bytes);
+    } else {
+        result->error = (int) offset_or_error;
+    }
+    result->left -= bytes;
+    if (result->left == 0) {
+        end(window, number, result);
     }
 }

@@ -16,11 +16,9 @@ int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, size_t co
                         MPI_Datatype type, const struct osc_rbuf_elements *elements,
                         MPI_Request request);
 
-/* `bytes` of a result have come, `offset` from the start of its array. */
-void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, size_t offset,
-                          const void *data, size_t bytes);
-
-/* They will not, for an error of MPI, which becomes the request's, or else the window's. */
-void osc_rbuf_result_lost(struct osc_rbuf_window *window, int number, size_t bytes, int error);
+/* `bytes` of a result have come, at an offset from the start of its array. Without data they will
+ * not, for an error of MPI, which becomes the request's, or else the window's. */
+void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, const void *data,
+                          size_t bytes, uint64_t offset_or_error);
 
 #endif

@@ -215,15 +215,8 @@ void osc_rbuf_unlock(void);
 void osc_rbuf_wait(struct osc_rbuf_window *window,
                    bool (*done)(struct osc_rbuf_window *window, int argument), int argument);
 
-/* The error that operations have met since the last call, of MPI or Open MPI, or MPI_SUCCESS. No
- * lock is held. */
-int osc_rbuf_take_error(struct osc_rbuf_window *window);
-
-/* The same, or else the epoch's own error. The lock is held. */
+/* The error that operations have met since the last call, of MPI or Open MPI, or else the epoch's
+ * own, or MPI_SUCCESS. The lock is held. */
 int osc_rbuf_first_error(struct osc_rbuf_window *window, int epoch);
-
-/* Whether all the bytes lie in one region of a dynamic window. The lock is held. */
-bool osc_rbuf_is_attached(const struct osc_rbuf_window *window, const unsigned char *first,
-                          size_t bytes);
 
 #endif
