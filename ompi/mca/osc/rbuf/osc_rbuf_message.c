@@ -58,15 +58,12 @@ int osc_rbuf_send_header(struct osc_rbuf_window *window, int target,
 
 int osc_rbuf_send_kind(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind)
 {
-    static const struct osc_rbuf_header headers[] = {
-        [OSC_RBUF_COMPLETE] = {OSC_RBUF_COMPLETE, 0},
-        [OSC_RBUF_COMPLETE_UNCHECKED] = {OSC_RBUF_COMPLETE_UNCHECKED, 0},
-        [OSC_RBUF_PASSIVE_FLUSH] = {OSC_RBUF_PASSIVE_FLUSH, 0},
-        [OSC_RBUF_DONE] = {OSC_RBUF_DONE, 0}};
+    static struct osc_rbuf_header headers[OSC_RBUF_KINDS]; /* always the same: they may travel */
 
     if (target == window->rank && kind == OSC_RBUF_PASSIVE_FLUSH) {
         kind = OSC_RBUF_DONE; /* what it asks for was done when it was sent */
     }
+    headers[kind].kind = kind;
     return osc_rbuf_send_header(window, target, &headers[kind]);
 }
 

@@ -157,30 +157,25 @@ int osc_rbuf_flush_all(ompi_win_t *win)
     return osc_rbuf_flush(OSC_RBUF_ALL, win);
 }
 
-static bool has_answers(struct osc_rbuf_window *window)
-{
-    bool has;
-
-    osc_rbuf_lock();
-    has = window->results.unanswered > 0;
-    osc_rbuf_unlock();
-    return has;
-}
-
 /* What was packed may be written over at once: only results are waited for. */
 int osc_rbuf_flush_local(int target, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    bool has_answers;
 
-    return has_answers(window) ? osc_rbuf_flush(target, win)
-                               : window->below.osc_flush_local(target, win);
+    osc_rbuf_lock();
+    has_answers = window->results.unanswered > 0;
+    osc_rbuf_unlock();
+    if (has_answers) {
+        return osc_rbuf_flush(target, win);
+    }
+    return target == OSC_RBUF_ALL ? window->below.osc_flush_local_all(win)
+                                  : window->below.osc_flush_local(target, win);
 }
 
 int osc_rbuf_flush_local_all(ompi_win_t *win)
 {
-    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-
-    return has_answers(window) ? osc_rbuf_flush_all(win) : window->below.osc_flush_local_all(win);
+    return osc_rbuf_flush_local(OSC_RBUF_ALL, win);
 }
 
 /* ---- the end of an epoch: what is packed is done before another process may get the lock ---- */
