@@ -28,7 +28,8 @@ enum {
     LARGE = 20000, /* bytes: not packed */
     LONGS = 10000, /* elements of a derived type: several messages */
     AREA = 2 * LONGS * 8,
-    FOUND = 6 /* gets whose results are more than a message */
+    LATE = 100000, /* us */
+    FOUND = 6      /* gets whose results are more than a message */
 };
 
 static char *memory;
@@ -58,6 +59,7 @@ void *__libc_calloc(size_t count, size_t bytes);
 
 static atomic_int refusals; /* of memory, that are still to come */
 static atomic_int refused;  /* that there were */
+static bool refuse_cursors; /* cursors too */
 
 static bool is_refused(size_t bytes, size_t least)
 {
@@ -78,11 +80,13 @@ void *malloc(size_t bytes)
 /* Cursors. */
 void *calloc(size_t count, size_t bytes)
 {
-    return count == 1 && is_refused(bytes, CURSOR) ? NULL : __libc_calloc(count, bytes);
+    return count == 1 && refuse_cursors && is_refused(bytes, CURSOR) ? NULL
+                                                                     : __libc_calloc(count, bytes);
 }
 
-static void refuse(int times)
+static void refuse(int times, bool cursors)
 {
+    refuse_cursors = cursors;
     atomic_store(&refused, 0);
     atomic_store(&refusals, times);
 }
@@ -251,7 +255,7 @@ static void held(void)
     if (check_rank == 0) {
         add(1, 0);
     } else {
-        refuse(TIMES);
+        refuse(TIMES, false);
         behind_sums = await_refusals;
     }
     MPI_Win_fence(0, win);
@@ -266,8 +270,9 @@ static void held(void)
     win_end();
 }
 
-/* All elements of a derived type, which have a gap behind each. */
-static void long_ones(bool fetch, int times)
+/* All elements of a derived type, which have a gap behind each. The target is late: several
+ * messages wait for it, and it has no memory for the results of all. */
+static void long_ones(bool fetch, int times, bool cursors)
 {
     const long *there;
     long *ones = check_memory(LONGS * sizeof(long)), *found = check_memory(LONGS * sizeof(long));
@@ -288,7 +293,8 @@ static void long_ones(bool fetch, int times)
     } else if (check_rank == 0) {
         MPI_Accumulate(ones, LONGS, MPI_LONG, 1, 0, 1, type, MPI_SUM, win);
     } else {
-        refuse(times);
+        refuse(times, cursors);
+        usleep(LATE);
     }
     check_mpi(MPI_Win_fence(0, win), "a fence of long accumulates");
     for (int i = 0; i < LONGS; i++) {
@@ -296,7 +302,7 @@ static void long_ones(bool fetch, int times)
     }
     check_that(wrong == 0, "a long accumulate: %d longs are wrong", wrong);
     check_that(check_rank == 0 || atomic_load(&refused) > 0, "no memory was refused");
-    refuse(0);
+    refuse(0, false);
     MPI_Type_free(&type);
     win_end();
     free(ones);
@@ -503,8 +509,9 @@ int main(int argc, char **argv)
     next_isend = mca_pml.pml_isend;
     mca_pml.pml_isend = send_or_not;
     held();
-    long_ones(true, INT16_MAX);
-    long_ones(false, 1);
+    long_ones(true, INT16_MAX, false);
+    long_ones(true, INT16_MAX, true);
+    long_ones(false, 1, true);
     reply();
     question();
     answer();
