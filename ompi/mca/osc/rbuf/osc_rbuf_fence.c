@@ -100,7 +100,6 @@ static void asked(struct osc_rbuf_window *window, int origin, const struct osc_r
         answer(window, origin);
     } else if (peer->fence.asks == 0) {
         peer->fence.asks = window->fence.ended + (uint64_t) ahead;
-        window->fence.askers++;
     }
 }
 
@@ -117,12 +116,11 @@ static void told(struct osc_rbuf_window *window, int origin, const struct osc_rb
 /* Answers those who wait for the fence that has ended. */
 static void answer_all(struct osc_rbuf_window *window)
 {
-    for (int i = 0; i < window->size && window->fence.askers > 0; i++) {
+    for (int i = 0; i < window->size; i++) {
         struct osc_rbuf_peer *peer = &window->peers[i];
 
         if (peer->fence.asks != 0 && peer->fence.asks <= window->fence.ended) {
             peer->fence.asks = 0;
-            window->fence.askers--;
             answer(window, i);
         }
     }

@@ -182,7 +182,6 @@ struct osc_rbuf_window {
         int *sums;         /* OSC_RBUF_SUMS for each process; for the fence alone */
         uint64_t ended;    /* fences that have ended here */
         uint64_t settled;  /* so many have ended everywhere, as all know */
-        int askers;        /* peers whose `asks` is not 0 */
         uint64_t received; /* messages of fence epochs, ever */
         uint64_t expected; /* likewise, by the sums of the fences that ended */
     } fence;
