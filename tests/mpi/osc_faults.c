@@ -335,6 +335,29 @@ static void reply(void)
     win_end();
 }
 
+/* A full message of a fence epoch is refused: the operation that filled it has the error, and
+ * nobody waits for the message. */
+static void full(void)
+{
+    int status = MPI_SUCCESS;
+    long sum;
+
+    win_new();
+    if (check_rank == 0) {
+        withhold = OSC_RBUF_FENCE_DATA;
+        for (int i = 0; i < MESSAGE && status == MPI_SUCCESS; i++) {
+            status = MPI_Put(mine, 8, MPI_BYTE, 1, 8, 8, MPI_BYTE, win);
+        }
+        check_that(status != MPI_SUCCESS && withheld.used > 0, "a full message: no error");
+        withheld.used = 0;
+        add(1, 0);
+    }
+    check_mpi(MPI_Win_fence(0, win), "a fence without the message");
+    sum = *(const long *) (const void *) memory;
+    check_that(check_rank == 0 || sum == 1, "behind a message that did not leave: %ld", sum);
+    win_end();
+}
+
 /* After a fence without a barrier, what goes below asks the target. */
 static void question(void)
 {
@@ -513,6 +536,7 @@ int main(int argc, char **argv)
     long_ones(true, INT16_MAX, true);
     long_ones(false, 1, true);
     reply();
+    full();
     question();
     answer();
     collective();

@@ -71,6 +71,7 @@ int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
     struct osc_rbuf_buffer *buffer = peer->packing[OSC_RBUF_BY_MPI];
+    int status;
 
     if (buffer == NULL) {
         return osc_rbuf_send_kind(window, target, kind);
@@ -79,8 +80,9 @@ int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind
     if (buffer->window != NULL) { /* it is late no more */
         STAILQ_REMOVE(&window->comm->late, buffer, osc_rbuf_buffer, link);
     }
-    peer->fence.sent += kind == OSC_RBUF_FENCE_DATA;
-    return osc_rbuf_buffer_send(window, target, kind, buffer);
+    status = osc_rbuf_buffer_send(window, target, kind, buffer);
+    peer->fence.sent += kind == OSC_RBUF_FENCE_DATA && status == MPI_SUCCESS;
+    return status;
 }
 
 /* Whether a message that may as well be late leaves at once. */
