@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The ring of events: first in, first out, across growth and across the wrap of its counters, and
- * answers, which go ahead.
+ * answers, which go ahead; also where the ring cannot grow.
  */
 #include "core/base/event.h"
 #include "random.h"
 #include "unit.h"
+
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+
+static bool no_memory; /* for rings: Check itself wants some */
+
+void *__wrap_malloc(size_t bytes)
+{
+    return no_memory && bytes >= 256 * sizeof(struct rbuf_event) ? NULL : __real_malloc(bytes);
+}
 
 static void push(struct rbuf_events *events, int number)
 {
@@ -143,6 +153,38 @@ START_TEST(many_answers_wait_like_others)
 }
 END_TEST
 
+/* It takes what it has room for; what is refused leaves the others as they are. */
+START_TEST(nothing_is_lost_without_memory)
+{
+    struct rbuf_event answer = {.kind = RBUF_EVENT_DELIVER, .delivery.extra = RBUF_EXTRA_ANSWER};
+    struct rbuf_event other = {.kind = RBUF_EVENT_SENT};
+    struct rbuf_events events;
+    int pushed = 0, size;
+
+    ck_assert_int_eq(rbuf_events_open(&events), 0);
+    size = (int) events.size;
+    no_memory = true;
+    while (pushed < size - 1) {
+        push(&events, pushed++);
+    }
+    push_answer(&events, 0);
+    ck_assert(!rbuf_events_push_ahead(&events, &answer));
+    ck_assert(!rbuf_events_push(&events, &other));
+    no_memory = false;
+    push_answer(&events, 1);
+    pop_answer(&events, 0);
+    pop_answer(&events, 1);
+    for (int i = 0; i < pushed; i++) {
+        pop(&events, i);
+    }
+    ck_assert(rbuf_events_empty(&events));
+    no_memory = true;
+    rbuf_events_close(&events);
+    ck_assert_int_lt(rbuf_events_open(&events), 0);
+    no_memory = false;
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("event");
@@ -151,5 +193,6 @@ int main(void)
     unit_add(suite, counters_wrap);
     unit_add(suite, answers_go_ahead);
     unit_add(suite, many_answers_wait_like_others);
+    unit_add(suite, nothing_is_lost_without_memory);
     return unit_run(suite);
 }

@@ -31,9 +31,8 @@ struct accumulate {
     struct osc_rbuf_elements elements;
     const unsigned char *array; /* of the origin's elements, or NULL: none are sent */
     MPI_Op op;
-    int result;
-    MPI_Request request; /* that ends with the result, or NULL */
-    bool has_request;    /* which has it: there are elements */
+    int result;          /* its number; -1: there is none, or not yet */
+    MPI_Request request; /* that ends with the result, and is its; NULL: none does */
 };
 
 /* Tells the target its derived type. An error of Open MPI. The lock is held. */
@@ -137,7 +136,7 @@ static int send_accumulate(struct osc_rbuf_window *window, const struct accumula
         return OMPI_SUCCESS;
     }
     if (accumulate->result >= 0) { /* nobody will answer */
-        osc_rbuf_result_lost(window, accumulate->result, left * accumulate->elements.extent,
+        osc_rbuf_result_came(window, accumulate->result, NULL, left * accumulate->elements.extent,
                              MPI_ERR_NO_MEM);
     }
     return status != OMPI_SUCCESS ? status : OMPI_ERR_OUT_OF_RESOURCE;
@@ -162,54 +161,63 @@ static unsigned char *array_of(const void *origin, osc_rbuf_count_t count, MPI_D
     return *copy;
 }
 
-/* What becomes of an operation, by its target's epoch. */
-enum plan {
-    PLAN_BELOW, /* it is below's to do, or to refuse */
-    PLAN_PACKED,
-    PLAN_REFUSED /* with refusal() */
-};
-
-/* Whether accumulates for the target are packed, if they are inside of its window. */
-static bool is_open(const struct osc_rbuf_window *window, int target)
+/* False: the operation is below's to do, or to refuse. True: it is packed or refused here, and the
+ * lock is held. */
+static bool packs(const struct osc_rbuf_window *window)
 {
-    return osc_rbuf_is_accessed(window, target) ||
-           (window->access == OSC_RBUF_ACCESS_PASSIVE && window->peers[target].locks > 0);
+    bool packs;
+
+    osc_rbuf_lock();
+    packs = window->access == OSC_RBUF_ACCESS_PASSIVE ? osc_rbuf_params.passive
+                                                      : window->access != OSC_RBUF_ACCESS_NONE;
+    if (!packs) {
+        osc_rbuf_unlock();
+    }
+    return packs;
 }
 
-static enum plan plan_of(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target)
+/* Finds what an operation's target is made of. Open MPI's error if the operation is not packed: its
+ * epoch is not open for the target, the target is not inside of its window, or no elements of one
+ * type. The lock is held. */
+static int check(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
+                 struct osc_rbuf_elements *elements)
 {
-    if (window->access == OSC_RBUF_ACCESS_NONE ||
-        (window->access == OSC_RBUF_ACCESS_PASSIVE && !osc_rbuf_params.passive)) {
-        return PLAN_BELOW;
+    if (!osc_rbuf_is_accessed(window, target->rank) &&
+        (window->access != OSC_RBUF_ACCESS_PASSIVE || window->peers[target->rank].locks == 0)) {
+        return OMPI_ERR_RMA_SYNC;
     }
-    return is_open(window, target->rank) && osc_rbuf_is_inside(window, target) ? PLAN_PACKED
-                                                                               : PLAN_REFUSED;
+    if (!osc_rbuf_is_inside(window, target)) {
+        return OMPI_ERR_RMA_RANGE;
+    }
+    return osc_rbuf_elements_of(target->type, target->count, elements) ? OMPI_SUCCESS
+                                                                       : OMPI_ERR_NOT_SUPPORTED;
 }
 
-/* Open MPI's error for what is not packed. */
-static int refusal(const struct osc_rbuf_window *window, int target)
+/* Packs it, or refuses it. The lock is held. */
+static int pack(struct osc_rbuf_window *window, struct accumulate *accumulate, const void *origin,
+                osc_rbuf_count_t origin_count, MPI_Datatype origin_type, void *result,
+                osc_rbuf_count_t result_count, MPI_Datatype result_type)
 {
-    return is_open(window, target) ? OMPI_ERR_RMA_RANGE : OMPI_ERR_RMA_SYNC;
-}
+    struct osc_rbuf_elements *elements = &accumulate->elements;
+    unsigned char *copy = NULL;
+    int status = check(window, accumulate->target, elements);
 
-/* The lock is held. */
-static int accumulate_packed(struct osc_rbuf_window *window, struct accumulate *accumulate,
-                             const void *origin, size_t count, MPI_Datatype type)
-{
-    const struct osc_rbuf_target *target = accumulate->target;
-    unsigned char *copy;
-    int status = OMPI_ERR_OUT_OF_RESOURCE;
-
-    if (!osc_rbuf_elements_of(target->type, target->count, &accumulate->elements)) {
-        return OMPI_ERR_NOT_SUPPORTED;
+    if (status != OMPI_SUCCESS || elements->count == 0) {
+        return status; /* no result ever comes */
     }
-    if (accumulate->elements.count == 0) {
-        return OMPI_SUCCESS;
+    if (accumulate->op != MPI_NO_OP) {
+        accumulate->array = array_of(origin, origin_count, origin_type, elements, &copy);
+        if (accumulate->array == NULL) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
     }
-    accumulate->array = array_of(origin, count, type, &accumulate->elements, &copy);
-    if (accumulate->array != NULL) {
-        status = send_accumulate(window, accumulate);
+    if (accumulate->kind == OSC_RBUF_GET_ACCUMULATE) {
+        accumulate->result = osc_rbuf_result_new(window, result, result_count, result_type,
+                                                 elements, accumulate->request);
     }
+    status = accumulate->kind == OSC_RBUF_GET_ACCUMULATE && accumulate->result < 0
+                 ? OMPI_ERR_OUT_OF_RESOURCE
+                 : send_accumulate(window, accumulate);
     free(copy);
     return status;
 }
@@ -220,57 +228,15 @@ int osc_rbuf_accumulate(const void *origin, osc_rbuf_count_t origin_count, MPI_D
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct osc_rbuf_target target = {rank, displacement, target_count, target_type};
-    struct accumulate accumulate = {
-        .kind = OSC_RBUF_ACCUMULATE, .target = &target, .op = op, .result = -1};
-    enum plan plan;
+    struct accumulate accumulate = {OSC_RBUF_ACCUMULATE, &target, .op = op, .result = -1};
     int status;
 
-    osc_rbuf_lock();
-    plan = plan_of(window, &target);
-    status = refusal(window, rank);
-    if (plan == PLAN_PACKED) {
-        status = accumulate_packed(window, &accumulate, origin, origin_count, origin_type);
+    if (!packs(window)) {
+        return window->below.osc_accumulate(origin, origin_count, origin_type, rank, displacement,
+                                            target_count, target_type, op, win);
     }
+    status = pack(window, &accumulate, origin, origin_count, origin_type, NULL, 0, MPI_BYTE);
     osc_rbuf_unlock();
-    return plan == PLAN_BELOW
-               ? window->below.osc_accumulate(origin, origin_count, origin_type, rank, displacement,
-                                              target_count, target_type, op, win)
-               : status;
-}
-
-/* The lock is held. */
-static int get_accumulate(struct osc_rbuf_window *window, struct accumulate *accumulate,
-                          const void *origin, osc_rbuf_count_t origin_count,
-                          MPI_Datatype origin_type, void *result, osc_rbuf_count_t result_count,
-                          MPI_Datatype result_type)
-{
-    const struct osc_rbuf_target *target = accumulate->target;
-    unsigned char *copy = NULL;
-    int status = OMPI_ERR_OUT_OF_RESOURCE;
-
-    if (!osc_rbuf_elements_of(target->type, target->count, &accumulate->elements)) {
-        return OMPI_ERR_NOT_SUPPORTED;
-    }
-    if (accumulate->elements.count == 0) {
-        return OMPI_SUCCESS; /* no result ever comes */
-    }
-    if (accumulate->op != MPI_NO_OP) {
-        accumulate->array =
-            array_of(origin, origin_count, origin_type, &accumulate->elements, &copy);
-        if (accumulate->array == NULL) {
-            return status;
-        }
-    }
-    accumulate->result =
-        osc_rbuf_result_new(window, result, result_count, result_type, &accumulate->elements);
-    if (accumulate->result >= 0) {
-        if (accumulate->request != NULL) {
-            osc_rbuf_result_request(window, accumulate->result, accumulate->request);
-            accumulate->has_request = true;
-        }
-        status = send_accumulate(window, accumulate);
-    }
-    free(copy);
     return status;
 }
 
@@ -282,21 +248,18 @@ int osc_rbuf_get_accumulate(const void *origin, osc_rbuf_count_t origin_count,
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct osc_rbuf_target target = {rank, displacement, target_count, target_type};
-    struct accumulate accumulate = {.kind = OSC_RBUF_GET_ACCUMULATE, .target = &target, .op = op};
-    enum plan plan;
+    struct accumulate accumulate = {OSC_RBUF_GET_ACCUMULATE, &target, .op = op, .result = -1};
     int status;
 
-    osc_rbuf_lock();
-    plan = plan_of(window, &target);
-    status = plan == PLAN_PACKED ? get_accumulate(window, &accumulate, origin, origin_count,
-                                                  origin_type, result, result_count, result_type)
-                                 : refusal(window, rank);
+    if (!packs(window)) {
+        return window->below.osc_get_accumulate(origin, origin_count, origin_type, result,
+                                                result_count, result_type, rank, displacement,
+                                                target_count, target_type, op, win);
+    }
+    status = pack(window, &accumulate, origin, origin_count, origin_type, result, result_count,
+                  result_type);
     osc_rbuf_unlock();
-    return plan == PLAN_BELOW
-               ? window->below.osc_get_accumulate(origin, origin_count, origin_type, result,
-                                                  result_count, result_type, rank, displacement,
-                                                  target_count, target_type, op, win)
-               : status;
+    return status;
 }
 
 int osc_rbuf_fetch_and_op(const void *origin, void *result, MPI_Datatype type, int rank,
@@ -304,19 +267,15 @@ int osc_rbuf_fetch_and_op(const void *origin, void *result, MPI_Datatype type, i
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct osc_rbuf_target target = {rank, displacement, 1, type};
-    struct accumulate accumulate = {.kind = OSC_RBUF_GET_ACCUMULATE, .target = &target, .op = op};
-    enum plan plan;
+    struct accumulate accumulate = {OSC_RBUF_GET_ACCUMULATE, &target, .op = op, .result = -1};
     int status;
 
-    osc_rbuf_lock();
-    plan = plan_of(window, &target);
-    status = plan == PLAN_PACKED
-                 ? get_accumulate(window, &accumulate, origin, 1, type, result, 1, type)
-                 : refusal(window, rank);
+    if (!packs(window)) {
+        return window->below.osc_fetch_and_op(origin, result, type, rank, displacement, op, win);
+    }
+    status = pack(window, &accumulate, origin, 1, type, result, 1, type);
     osc_rbuf_unlock();
-    return plan == PLAN_BELOW
-               ? window->below.osc_fetch_and_op(origin, result, type, rank, displacement, op, win)
-               : status;
+    return status;
 }
 
 /* The lock is held. */
@@ -325,10 +284,10 @@ static int compare_and_swap(struct osc_rbuf_window *window, const struct osc_rbu
 {
     struct osc_rbuf_elements elements;
     struct osc_rbuf_record *record;
-    int number, status;
+    int number, status = check(window, target, &elements);
 
-    if (!osc_rbuf_elements_of(target->type, 1, &elements)) {
-        return OMPI_ERR_NOT_SUPPORTED;
+    if (status != OMPI_SUCCESS) {
+        return status;
     }
     status =
         choose_way(window, target, MPI_REPLACE, &elements, 2 * elements.extent, elements.extent);
@@ -337,7 +296,8 @@ static int compare_and_swap(struct osc_rbuf_window *window, const struct osc_rbu
     }
     osc_rbuf_make_room(window, target->rank, 1, 2 * elements.extent);
     record = osc_rbuf_record_for(window, target, OSC_RBUF_NOTHING, 2 * elements.extent);
-    number = record != NULL ? osc_rbuf_result_new(window, result, 1, target->type, &elements) : -1;
+    number =
+        record != NULL ? osc_rbuf_result_new(window, result, 1, target->type, &elements, NULL) : -1;
     if (number < 0) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -360,17 +320,15 @@ int osc_rbuf_compare_and_swap(const void *origin, const void *compare, void *res
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct osc_rbuf_target target = {rank, displacement, 1, type};
-    enum plan plan;
     int status;
 
-    osc_rbuf_lock();
-    plan = plan_of(window, &target);
-    status = plan == PLAN_PACKED ? compare_and_swap(window, &target, origin, compare, result)
-                                 : refusal(window, rank);
+    if (!packs(window)) {
+        return window->below.osc_compare_and_swap(origin, compare, result, type, rank, displacement,
+                                                  win);
+    }
+    status = compare_and_swap(window, &target, origin, compare, result);
     osc_rbuf_unlock();
-    return plan == PLAN_BELOW ? window->below.osc_compare_and_swap(origin, compare, result, type,
-                                                                   rank, displacement, win)
-                              : status;
+    return status;
 }
 
 /* ---- with requests: in passive epochs alone ---- */
@@ -426,7 +384,7 @@ int osc_rbuf_rget_accumulate(const void *origin, osc_rbuf_count_t origin_count,
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     const struct osc_rbuf_target target = {rank, displacement, target_count, target_type};
-    struct accumulate accumulate = {.kind = OSC_RBUF_GET_ACCUMULATE, .target = &target, .op = op};
+    struct accumulate accumulate = {OSC_RBUF_GET_ACCUMULATE, &target, .op = op, .result = -1};
     int status;
 
     if (is_below(window)) {
@@ -440,16 +398,14 @@ int osc_rbuf_rget_accumulate(const void *origin, osc_rbuf_count_t origin_count,
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     osc_rbuf_lock();
-    status = plan_of(window, &target) == PLAN_PACKED
-                 ? get_accumulate(window, &accumulate, origin, origin_count, origin_type, result,
-                                  result_count, result_type)
-                 : refusal(window, rank);
-    if (status == MPI_SUCCESS && accumulate.has_request) {
+    status = pack(window, &accumulate, origin, origin_count, origin_type, result, result_count,
+                  result_type);
+    if (status == MPI_SUCCESS && accumulate.result >= 0) {
         *request = accumulate.request;
         status = send_packed(window, rank);
     }
     osc_rbuf_unlock();
-    if (!accumulate.has_request) {
+    if (accumulate.result < 0) {
         osc_rbuf_request_drop(accumulate.request);
     } else if (status != MPI_SUCCESS) { /* the result has it, if it has not come */
         accumulate.request->req_free(&accumulate.request);

@@ -87,28 +87,24 @@ static void answer_fill(struct osc_rbuf_reply *reply, bool flush,
     answer->bytes = bytes;
 }
 
-/* Does what a message says; `spare` is for its answer. The lock is held. */
+static bool is_request(const struct osc_rbuf_header *header)
+{
+    return header->kind == OSC_RBUF_PASSIVE_DATA || header->kind == OSC_RBUF_PASSIVE_FLUSH;
+}
+
+/* Does what a message says; `spare` is for its answer. Kinds but those of passive epochs go as
+ * messages of MPI. The lock is held. */
 static void done(struct osc_rbuf_buffer *message, struct osc_rbuf_buffer *spare,
                  struct mca_btl_rbuf_service_answer *answer)
 {
     struct osc_rbuf_reply reply = {
         .window = message->window, .origin = message->origin, .buffer = spare, .alone = true};
 
-    switch ((enum osc_rbuf_kind) message->header.kind) {
-    case OSC_RBUF_PASSIVE_DATA:
-    case OSC_RBUF_PASSIVE_FLUSH:
-        osc_rbuf_perform(message, &reply);
+    osc_rbuf_perform(message, &reply);
+    if (is_request(&message->header)) {
         answer_fill(&reply, message->header.kind == OSC_RBUF_PASSIVE_FLUSH, answer);
-        break;
-    case OSC_RBUF_REPLY:
-        osc_rbuf_perform(message, &reply);
-        break;
-    case OSC_RBUF_DONE:
-        osc_rbuf_perform(message, &reply);
+    } else if (message->header.kind == OSC_RBUF_DONE) {
         osc_rbuf_flushed(message->window, message->origin, OSC_RBUF_BY_AM);
-        break;
-    default: /* others go as messages of MPI */
-        break;
     }
 }
 
@@ -141,28 +137,23 @@ static bool take(struct osc_rbuf_window *window, const struct osc_rbuf_envelope 
     return message != NULL && spare != NULL;
 }
 
-static bool is_request(const struct osc_rbuf_envelope *envelope)
-{
-    const struct osc_rbuf_header *header = (const void *) (envelope + 1);
-
-    return header->kind == OSC_RBUF_PASSIVE_DATA || header->kind == OSC_RBUF_PASSIVE_FLUSH;
-}
-
 /* The transport calls it for each message, from its thread or from Open MPI's progress. False: not
  * now, it has to come again. */
 static bool handle(enum mca_btl_rbuf_service_caller caller, const void *message, size_t bytes,
                    struct mca_btl_rbuf_service_answer *answer)
 {
     const bool by_thread = caller == MCA_BTL_RBUF_SERVICE_THREAD;
+    const struct osc_rbuf_envelope *envelope = message;
     struct osc_rbuf_window *window;
     bool taken = true;
 
     if (!osc_rbuf_trylock()) {
         return false;
     }
-    window = window_of(message, bytes);
+    window = window_of(envelope, bytes);
     if (window != NULL) {
-        taken = (!by_thread || is_request(message)) && take(window, message, bytes, answer);
+        taken = (!by_thread || is_request((const void *) (envelope + 1))) &&
+                take(window, envelope, bytes, answer);
         osc_rbuf_counters.by_thread += taken && by_thread;
     }
     osc_rbuf_unlock();

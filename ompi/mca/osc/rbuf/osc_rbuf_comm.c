@@ -15,7 +15,7 @@
 #include "osc_rbuf_mpi.h"
 #include "osc_rbuf_params.h"
 
-enum { RECEIVES = 4, WINDOWS = 16 /* that a table has room for at first */ };
+enum { WINDOWS = 16 /* that a table has room for at first */ };
 
 static LIST_HEAD(, osc_rbuf_comm) comms = LIST_HEAD_INITIALIZER(comms);
 static struct osc_rbuf_comm *turn; /* visited next beside the first; NULL: begins anew */
@@ -30,13 +30,12 @@ static int receive(struct osc_rbuf_comm *comm, struct osc_rbuf_buffer *buffer)
 
 static int receives_start(struct osc_rbuf_comm *comm)
 {
-    comm->receiving = calloc(RECEIVES, sizeof(*comm->receiving));
     comm->spare = osc_rbuf_buffer_take();
-    if (comm->receiving == NULL || comm->spare == NULL) {
+    if (comm->spare == NULL) {
         return MPI_ERR_NO_MEM;
     }
     comm->spare->home = &comm->spare;
-    for (int i = 0; i < RECEIVES; i++) {
+    for (int i = 0; i < OSC_RBUF_RECEIVES; i++) {
         comm->receiving[i] = osc_rbuf_buffer_take();
         if (comm->receiving[i] == NULL || receive(comm, comm->receiving[i]) != MPI_SUCCESS) {
             return MPI_ERR_NO_MEM;
@@ -47,7 +46,7 @@ static int receives_start(struct osc_rbuf_comm *comm)
 
 static void receives_end(struct osc_rbuf_comm *comm)
 {
-    for (int i = 0; comm->receiving != NULL && i < RECEIVES; i++) {
+    for (int i = 0; i < OSC_RBUF_RECEIVES; i++) {
         struct osc_rbuf_buffer *buffer = comm->receiving[i];
 
         if (buffer == NULL) {
@@ -59,7 +58,6 @@ static void receives_end(struct osc_rbuf_comm *comm)
         }
         osc_rbuf_buffer_give(buffer);
     }
-    free(comm->receiving);
     if (comm->spare != NULL) {
         comm->spare->home = NULL;
         osc_rbuf_buffer_give(comm->spare);
@@ -210,7 +208,7 @@ static int progress(struct osc_rbuf_comm *comm)
     handled = handle_held(comm);
     while (REQUEST_COMPLETE(comm->receiving[comm->next_receive]->request) &&
            handle(comm, &comm->receiving[comm->next_receive])) {
-        comm->next_receive = (comm->next_receive + 1) % RECEIVES;
+        comm->next_receive = (comm->next_receive + 1) % OSC_RBUF_RECEIVES;
         handled++;
     }
     return handled;
@@ -333,7 +331,8 @@ static struct osc_rbuf_comm *comm_new(MPI_Comm parent, long id)
     MPI_Comm mpi;
     int status;
 
-    if (osc_rbuf_comm_copy(parent, &mpi) != MPI_SUCCESS) {
+    /* Without what the program has attached to its own. */
+    if (ompi_comm_create(parent, parent->c_local_group, &mpi) != MPI_SUCCESS) {
         return NULL;
     }
     comm = comm_alloc(mpi, id);

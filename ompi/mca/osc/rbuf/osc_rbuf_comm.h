@@ -22,6 +22,8 @@
 
 #include "opal/class/opal_hash_table.h"
 
+enum { OSC_RBUF_RECEIVES = 4 };
+
 struct osc_rbuf_comm {
     LIST_ENTRY(osc_rbuf_comm) link;
     MPI_Comm mpi;
@@ -34,7 +36,7 @@ struct osc_rbuf_comm {
     STAILQ_HEAD(, osc_rbuf_buffer) late; /* being packed; to leave behind some that are `sending` */
     STAILQ_HEAD(, osc_rbuf_buffer) held; /* of fence epochs that have not begun here */
     struct osc_rbuf_buffer *spare; /* for results, while there is no memory; NULL: it is in use */
-    struct osc_rbuf_buffer **receiving; /* a ring, in the order in which they were started */
+    struct osc_rbuf_buffer *receiving[OSC_RBUF_RECEIVES]; /* a ring, in the order of their starts */
     unsigned next_receive;
 };
 

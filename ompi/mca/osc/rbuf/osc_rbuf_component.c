@@ -23,7 +23,6 @@
 #include "ompi/group/group.h"
 #include "ompi/mca/osc/base/base.h"
 #include "opal/mca/btl/base/base.h"
-#include "opal/util/proc.h"
 #include "osc_rbuf_am.h"
 #include "osc_rbuf_buffer.h"
 #include "osc_rbuf_comm.h"
@@ -36,32 +35,10 @@
 #include "osc_rbuf_scatter.h"
 #include "osc_rbuf_sync.h"
 #include "osc_rbuf_wire.h"
-#include "params/help_show.h"
 #include "rbuf_compat.h"
-
-static int register_params(void);
-static int init(bool progress_threads, bool mpi_threads);
-static int finalize(void);
-static int query(ompi_win_t *win, void **base, size_t bytes, osc_rbuf_unit_t displacement_unit,
-                 ompi_communicator_t *comm, opal_info_t *info, int flavor);
-static int select_window(ompi_win_t *win, void **base, size_t bytes,
-                         osc_rbuf_unit_t displacement_unit, ompi_communicator_t *comm,
-                         opal_info_t *info, int flavor, int *model);
 
 /* Open MPI finds it by its name. */
 OMPI_DECLSPEC extern ompi_osc_base_component_t mca_osc_rbuf_component;
-
-ompi_osc_base_component_t mca_osc_rbuf_component = {
-    .osc_version = {OSC_RBUF_FRAMEWORK, .mca_component_name = "rbuf",
-                    MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
-                                          OMPI_RELEASE_VERSION),
-                    .mca_register_component_params = register_params},
-    .osc_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
-    .osc_init = init,
-    .osc_query = query,
-    .osc_select = select_window,
-    .osc_finalize = finalize};
-MCA_BASE_COMPONENT_INIT(ompi, osc, rbuf)
 
 static int register_params(void)
 {
@@ -149,17 +126,6 @@ static ompi_osc_base_component_t *best_below(ompi_win_t *win, void **base, size_
     return best;
 }
 
-static void say_no_windows(void)
-{
-    static bool said;
-    const char *const values[MCA_BTL_RBUF_HELP_VALUES] = {opal_process_info.nodename};
-
-    if (!said) {
-        osc_rbuf_help("no windows", values);
-    }
-    said = true;
-}
-
 /* What the processes of a window tell each other before it is made. Each learns the least of all
  * values: where the highest counts, they tell it negated. */
 enum {
@@ -200,22 +166,10 @@ static long comm_of(const long least[TOLD])
                                                                             : 1 - least[COMM_IDS];
 }
 
-static void say_unlike(void)
-{
-    static bool said;
-    const char *const values[MCA_BTL_RBUF_HELP_VALUES] = {
-        opal_process_info.nodename, osc_rbuf_params.aggregate_text,
-        osc_rbuf_params.message_size_text, osc_rbuf_params.passive ? "on" : "off"};
-
-    if (!said) {
-        osc_rbuf_help("unlike", values);
-    }
-    said = true;
-}
-
 /* Whether the window is packed, which all decide alike from the least of what all tell. */
 static bool is_packed(ompi_communicator_t *comm, const long least[TOLD])
 {
+    static bool said;
     const long most = -least[AGGREGATE_MOST];
     const bool spans = !least[ON_ONE_NODE];
 
@@ -226,8 +180,10 @@ static bool is_packed(ompi_communicator_t *comm, const long least[TOLD])
     if (least[AGGREGATE] == most && least[FORM_LEAST] == -least[FORM_MOST]) {
         return true;
     }
-    if (ompi_comm_rank(comm) == 0) {
-        say_unlike();
+    if (ompi_comm_rank(comm) == 0 && !said) {
+        said = true;
+        osc_rbuf_help("unlike", osc_rbuf_params.aggregate_text, osc_rbuf_params.message_size_text,
+                      osc_rbuf_params.passive ? "on" : "off");
     }
     return false;
 }
@@ -244,6 +200,7 @@ static _Thread_local struct {
 static int query(ompi_win_t *win, void **base, size_t bytes, osc_rbuf_unit_t displacement_unit,
                  ompi_communicator_t *comm, opal_info_t *info, int flavor)
 {
+    static bool said;
     const enum transport transport = transport_here();
     long told[TOLD], least[TOLD];
 
@@ -258,8 +215,9 @@ static int query(ompi_win_t *win, void **base, size_t bytes, osc_rbuf_unit_t dis
     chosen.asked_below = !least[HAS_ATOMICS];
     if (chosen.asked_below) {
         chosen.below = best_below(win, base, bytes, displacement_unit, comm, info, flavor);
-        if (chosen.below == NULL && transport == TRANSPORT_WITHOUT_ATOMICS) {
-            say_no_windows();
+        if (chosen.below == NULL && transport == TRANSPORT_WITHOUT_ATOMICS && !said) {
+            said = true;
+            osc_rbuf_help("no windows", NULL, NULL, NULL);
         }
     }
     return is_packed(comm, least) ? INT_MAX : OMPI_ERR_NOT_SUPPORTED;
@@ -284,3 +242,15 @@ static int select_window(ompi_win_t *win, void **base, size_t bytes,
     }
     return status;
 }
+
+ompi_osc_base_component_t mca_osc_rbuf_component = {
+    .osc_version = {OSC_RBUF_FRAMEWORK, .mca_component_name = "rbuf",
+                    MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION,
+                                          OMPI_RELEASE_VERSION),
+                    .mca_register_component_params = register_params},
+    .osc_data = {.param_field = MCA_BASE_METADATA_PARAM_CHECKPOINT},
+    .osc_init = init,
+    .osc_query = query,
+    .osc_select = select_window,
+    .osc_finalize = finalize};
+MCA_BASE_COMPONENT_INIT(ompi, osc, rbuf)

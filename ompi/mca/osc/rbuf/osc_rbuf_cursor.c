@@ -53,23 +53,19 @@ bool osc_rbuf_cursor_is_at(const struct osc_rbuf_cursor *cursor, const void *add
            cursor->at == at;
 }
 
-int osc_rbuf_cursor_read(struct osc_rbuf_cursor *cursor, void *stream, size_t bytes)
+void osc_rbuf_cursor_read(struct osc_rbuf_cursor *cursor, void *stream, size_t bytes)
 {
     struct iovec piece = {.iov_base = stream, .iov_len = bytes};
     uint32_t pieces = 1;
-    size_t packed = bytes;
 
-    (void) opal_convertor_pack(&cursor->reads, &piece, &pieces, &packed);
-    cursor->at += packed;
-    return packed == bytes ? MPI_SUCCESS : MPI_ERR_UNKNOWN;
+    cursor->at += bytes;
+    (void) opal_convertor_pack(&cursor->reads, &piece, &pieces, &bytes);
 }
 
-int osc_rbuf_cursor_write(struct osc_rbuf_cursor *cursor, const void *stream, size_t bytes)
+void osc_rbuf_cursor_write(struct osc_rbuf_cursor *cursor, const void *stream, size_t bytes)
 {
     struct iovec piece = {.iov_base = (void *) (uintptr_t) stream, .iov_len = bytes};
     uint32_t pieces = 1;
-    size_t unpacked = bytes;
 
-    (void) opal_convertor_unpack(&cursor->writes, &piece, &pieces, &unpacked);
-    return unpacked == bytes ? MPI_SUCCESS : MPI_ERR_UNKNOWN;
+    (void) opal_convertor_unpack(&cursor->writes, &piece, &pieces, &bytes);
 }

@@ -28,9 +28,9 @@ void osc_rbuf_cursor_free(struct osc_rbuf_cursor *cursor); /* NULL: nothing */
 bool osc_rbuf_cursor_is_at(const struct osc_rbuf_cursor *cursor, const void *address, size_t count,
                            MPI_Datatype type, size_t at);
 
-/* The next so many bytes of data, whole elements. MPI_SUCCESS, or MPI's error: then it is of no
- * more use. */
-int osc_rbuf_cursor_read(struct osc_rbuf_cursor *cursor, void *stream, size_t bytes);
-int osc_rbuf_cursor_write(struct osc_rbuf_cursor *cursor, const void *stream, size_t bytes);
+/* The next so many bytes of data: whole elements, and as many as there are at least. So nothing
+ * here can fail. */
+void osc_rbuf_cursor_read(struct osc_rbuf_cursor *cursor, void *stream, size_t bytes);
+void osc_rbuf_cursor_write(struct osc_rbuf_cursor *cursor, const void *stream, size_t bytes);
 
 #endif

@@ -62,27 +62,16 @@ static int ask(struct osc_rbuf_window *window, int target)
 
 int osc_rbuf_settle(struct osc_rbuf_window *window, int target)
 {
-    int status;
-
-    osc_rbuf_lock();
-    status = ask(window, target);
-    osc_rbuf_unlock();
-    if (status == MPI_SUCCESS) {
-        osc_rbuf_wait(window, is_settled, target);
-    }
-    return status;
-}
-
-int osc_rbuf_settle_all(struct osc_rbuf_window *window)
-{
+    const int first = target == OSC_RBUF_ALL ? 0 : target;
+    const int behind = target == OSC_RBUF_ALL ? window->size : target + 1;
     int status = MPI_SUCCESS;
 
     osc_rbuf_lock();
-    for (int i = 0; i < window->size && status == MPI_SUCCESS; i++) {
+    for (int i = first; i < behind && status == MPI_SUCCESS; i++) {
         status = ask(window, i);
     }
     osc_rbuf_unlock();
-    for (int i = 0; i < window->size && status == MPI_SUCCESS; i++) {
+    for (int i = first; i < behind && status == MPI_SUCCESS; i++) {
         osc_rbuf_wait(window, is_settled, i);
     }
     return status;
@@ -111,7 +100,6 @@ static void asked(struct osc_rbuf_window *window, int origin, const struct osc_r
         answer(window, origin);
     } else if (peer->fence.asks == 0) {
         peer->fence.asks = window->fence.ended + (uint64_t) ahead;
-        window->fence.askers++;
     }
 }
 
@@ -128,12 +116,11 @@ static void told(struct osc_rbuf_window *window, int origin, const struct osc_rb
 /* Answers those who wait for the fence that has ended. */
 static void answer_all(struct osc_rbuf_window *window)
 {
-    for (int i = 0; i < window->size && window->fence.askers > 0; i++) {
+    for (int i = 0; i < window->size; i++) {
         struct osc_rbuf_peer *peer = &window->peers[i];
 
         if (peer->fence.asks != 0 && peer->fence.asks <= window->fence.ended) {
             peer->fence.asks = 0;
-            window->fence.askers--;
             answer(window, i);
         }
     }
@@ -256,7 +243,10 @@ int osc_rbuf_fence(int mode, ompi_win_t *win)
     status =
         (mode & MPI_MODE_NOPRECEDE) != 0 ? begin_epoch(window) : end_epoch(window, nothing_follows);
     window->access = nothing_follows ? OSC_RBUF_ACCESS_NONE : OSC_RBUF_ACCESS_FENCE;
-    return status == MPI_SUCCESS ? osc_rbuf_take_error(window) : status;
+    osc_rbuf_lock();
+    status = status == MPI_SUCCESS ? osc_rbuf_first_error(window, MPI_SUCCESS) : status;
+    osc_rbuf_unlock();
+    return status;
 }
 
 void osc_rbuf_fence_open(void)

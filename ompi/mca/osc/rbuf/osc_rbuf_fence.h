@@ -13,9 +13,8 @@ void osc_rbuf_fence_open(void);
 
 int osc_rbuf_fence(int mode, ompi_win_t *win);
 
-/* Waits until the target, or each process, has ended as many fences as this one: what goes below
- * must not overtake operations that it has yet to scatter. */
+/* Waits until the target, or each process (OSC_RBUF_ALL), has ended as many fences as this one:
+ * what goes below must not overtake operations that it has yet to scatter. */
 int osc_rbuf_settle(struct osc_rbuf_window *window, int target);
-int osc_rbuf_settle_all(struct osc_rbuf_window *window);
 
 #endif

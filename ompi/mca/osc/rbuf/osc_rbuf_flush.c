@@ -82,8 +82,3 @@ void osc_rbuf_flush_asked(struct osc_rbuf_peer *peer)
     peer->flush.unflushed[OSC_RBUF_BY_MPI] = false;
     peer->flush.unflushed[OSC_RBUF_BY_AM] = false;
 }
-
-bool osc_rbuf_is_answered(struct osc_rbuf_window *window, int target)
-{
-    return SLIST_EMPTY(&window->peers[target].flush.unanswered);
-}

@@ -19,8 +19,6 @@
 
 #include "osc_rbuf_window.h"
 
-enum { OSC_RBUF_ALL = -1 }; /* targets */
-
 /* The target gets a packed operation on that way, which no flush has asked for. */
 void osc_rbuf_unflushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way);
 
@@ -47,7 +45,10 @@ void osc_rbuf_flushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_
 /* Whether the flushes up to that number are answered: of the target, or of OSC_RBUF_ALL. */
 bool osc_rbuf_is_flushed(const struct osc_rbuf_window *window, int target, uint64_t number);
 
-/* Whether all flushes of the target are answered. */
-bool osc_rbuf_is_answered(struct osc_rbuf_window *window, int target);
+/* Whether all its flushes are answered. */
+static inline bool osc_rbuf_is_answered(const struct osc_rbuf_peer *peer)
+{
+    return SLIST_EMPTY(&peer->flush.unanswered);
+}
 
 #endif

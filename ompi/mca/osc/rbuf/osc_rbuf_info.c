@@ -14,15 +14,12 @@
  */
 #include "osc_rbuf_info.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "opal/util/info_subscriber.h"
-#include "opal/util/proc.h"
 #include "osc_rbuf_params.h"
 #include "osc_rbuf_windows.h"
-#include "params/help_show.h"
 
 #define OPS            "accumulate_ops"
 #define OPS_DEFAULT    "same_op_no_op"
@@ -45,60 +42,39 @@ static const struct pair {
 /* Says once for each key that its value is unknown. */
 static void say_bad(const char *key, const char *value, const char *range, bool *said)
 {
-    const char *const values[MCA_BTL_RBUF_HELP_VALUES] = {opal_process_info.nodename, key, value,
-                                                          range};
-
     if (!*said) {
-        osc_rbuf_help("bad info", values);
+        osc_rbuf_help("bad info", key, value, range);
     }
     *said = true;
 }
 
-/* The word that a text begins with, behind blanks, and its length; returns what is behind it and
- * the comma. NULL: nothing is. */
-static const char *next_word(const char *text, const char **word, size_t *length)
-{
-    const size_t all = strcspn(text, ",");
-    const char *end = text + all;
-
-    while (text < end && isspace((unsigned char) *text)) {
-        text++;
-    }
-    *word = text;
-    while (end > text && isspace((unsigned char) end[-1])) {
-        end--;
-    }
-    *length = (size_t) (end - text);
-    text = end + strcspn(end, ",");
-    return *text == ',' ? text + 1 : NULL;
-}
-
-static bool is_word(const char *word, size_t length, const char *name)
-{
-    return length == strlen(name) && strncmp(word, name, length) == 0;
-}
-
-/* False: MPI has no such value. */
+/* Words with commas between them, and blanks around. False: MPI has no such value. */
 static bool read_ordering(const char *text, unsigned *ordered)
 {
-    const char *word;
-    size_t length;
-    bool none = next_word(text, &word, &length) == NULL && is_word(word, length, ORDERING_NONE);
+    char word[8];
+    int used = 0;
 
     *ordered = 0;
-    while (text != NULL && !none) {
+    if (sscanf(text, " " ORDERING_NONE " %n", &used) == 0 && used > 0 && text[used] == '\0') {
+        return true;
+    }
+    for (;; text += used + 1) {
         int i = 0;
 
-        text = next_word(text, &word, &length);
-        while (i < PAIRS && !is_word(word, length, pairs[i].name)) {
+        if (sscanf(text, " %7[a-z] %n", word, &used) != 1) {
+            return false;
+        }
+        while (i < PAIRS && strcmp(word, pairs[i].name) != 0) {
             i++;
         }
-        if (i == PAIRS) {
+        if (i == PAIRS || (text[used] != ',' && text[used] != '\0')) {
             return false;
         }
         *ordered |= pairs[i].bit;
+        if (text[used] == '\0') {
+            return true;
+        }
     }
-    return true;
 }
 
 static void write_ordering(struct osc_rbuf_window *window)

@@ -58,15 +58,12 @@ int osc_rbuf_send_header(struct osc_rbuf_window *window, int target,
 
 int osc_rbuf_send_kind(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind)
 {
-    static const struct osc_rbuf_header headers[] = {
-        [OSC_RBUF_COMPLETE] = {OSC_RBUF_COMPLETE, 0},
-        [OSC_RBUF_COMPLETE_UNCHECKED] = {OSC_RBUF_COMPLETE_UNCHECKED, 0},
-        [OSC_RBUF_PASSIVE_FLUSH] = {OSC_RBUF_PASSIVE_FLUSH, 0},
-        [OSC_RBUF_DONE] = {OSC_RBUF_DONE, 0}};
+    static struct osc_rbuf_header headers[OSC_RBUF_KINDS]; /* always the same: they may travel */
 
     if (target == window->rank && kind == OSC_RBUF_PASSIVE_FLUSH) {
         kind = OSC_RBUF_DONE; /* what it asks for was done when it was sent */
     }
+    headers[kind].kind = kind;
     return osc_rbuf_send_header(window, target, &headers[kind]);
 }
 
@@ -74,6 +71,7 @@ int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
     struct osc_rbuf_buffer *buffer = peer->packing[OSC_RBUF_BY_MPI];
+    int status;
 
     if (buffer == NULL) {
         return osc_rbuf_send_kind(window, target, kind);
@@ -82,8 +80,9 @@ int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind
     if (buffer->window != NULL) { /* it is late no more */
         STAILQ_REMOVE(&window->comm->late, buffer, osc_rbuf_buffer, link);
     }
-    peer->fence.sent += kind == OSC_RBUF_FENCE_DATA;
-    return osc_rbuf_buffer_send(window, target, kind, buffer);
+    status = osc_rbuf_buffer_send(window, target, kind, buffer);
+    peer->fence.sent += kind == OSC_RBUF_FENCE_DATA && status == MPI_SUCCESS;
+    return status;
 }
 
 /* Whether a message that may as well be late leaves at once. */
@@ -126,26 +125,13 @@ void osc_rbuf_send_late(struct osc_rbuf_comm *comm)
     }
 }
 
-/* The kind of a message that leaves since it is full. */
-static enum osc_rbuf_kind full_of(const struct osc_rbuf_window *window)
-{
-    switch (window->access) {
-    case OSC_RBUF_ACCESS_GROUP:
-        return OSC_RBUF_GROUP_DATA;
-    case OSC_RBUF_ACCESS_PASSIVE:
-        return OSC_RBUF_PASSIVE_DATA;
-    case OSC_RBUF_ACCESS_NONE:
-    case OSC_RBUF_ACCESS_FENCE:
-        break;
-    }
-    return OSC_RBUF_FENCE_DATA;
-}
-
 struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int target, size_t bytes)
 {
-    const enum osc_rbuf_kind full = full_of(window);
+    static const enum osc_rbuf_kind full[] = {[OSC_RBUF_ACCESS_FENCE] = OSC_RBUF_FENCE_DATA,
+                                              [OSC_RBUF_ACCESS_GROUP] = OSC_RBUF_GROUP_DATA,
+                                              [OSC_RBUF_ACCESS_PASSIVE] = OSC_RBUF_PASSIVE_DATA};
     struct osc_rbuf_peer *peer = &window->peers[target];
-    const bool passive = full == OSC_RBUF_PASSIVE_DATA;
+    const bool passive = window->access == OSC_RBUF_ACCESS_PASSIVE;
     const enum osc_rbuf_way way = passive ? peer->way.chosen : OSC_RBUF_BY_MPI;
     struct osc_rbuf_record *record = NULL;
 
@@ -157,7 +143,7 @@ struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int targ
             return NULL;
         }
         record = osc_rbuf_buffer_append(peer->packing[way], bytes);
-        if (record == NULL && osc_rbuf_send(window, target, full) != MPI_SUCCESS) {
+        if (record == NULL && osc_rbuf_send(window, target, full[window->access]) != MPI_SUCCESS) {
             return NULL;
         }
     }

@@ -11,11 +11,6 @@
 #include "ompi/op/op.h"
 #include "opal/datatype/opal_convertor.h"
 
-int osc_rbuf_comm_copy(MPI_Comm comm, MPI_Comm *copy)
-{
-    return ompi_comm_create(comm, comm->c_local_group, copy);
-}
-
 int osc_rbuf_barrier(MPI_Comm comm)
 {
     return comm->c_coll->coll_barrier(comm, comm->c_coll->coll_barrier_module);

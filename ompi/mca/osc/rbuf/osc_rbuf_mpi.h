@@ -23,10 +23,6 @@
 
 /* ---- collective over a communicator ---- */
 
-/* A communicator of the same processes, without what the program has attached to it. The caller
- * frees it by ompi_comm_free(). */
-int osc_rbuf_comm_copy(MPI_Comm comm, MPI_Comm *copy);
-
 int osc_rbuf_barrier(MPI_Comm comm);
 
 /* The least of all processes' values, each for itself. */

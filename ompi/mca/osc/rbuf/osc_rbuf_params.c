@@ -68,8 +68,11 @@ void osc_rbuf_params_register(const mca_base_component_t *component)
                  "btl_rbuf_control_size (" MESSAGE_SIZE_RANGE "; default: 16000)");
 }
 
-void osc_rbuf_help(const char *topic, const char *const *values)
+void osc_rbuf_help(const char *topic, const char *first, const char *second, const char *third)
 {
+    const char *const values[MCA_BTL_RBUF_HELP_VALUES] = {opal_process_info.nodename, first, second,
+                                                          third};
+
     mca_btl_rbuf_help_files(&mca_osc_rbuf_help_texts);
     mca_btl_rbuf_help_show(&mca_osc_rbuf_help_texts, topic, values);
 }
@@ -86,21 +89,13 @@ static const char *text_of(const char *given)
     return given != NULL ? given : "";
 }
 
-static void refuse(const char *name, const char *value, const char *range)
-{
-    const char *const values[MCA_BTL_RBUF_HELP_VALUES] = {opal_process_info.nodename, name, value,
-                                                          range};
-
-    osc_rbuf_help("bad parameter", values);
-}
-
 static bool read_size(const char *name, const char *text, uint64_t least, uint64_t most,
                       const char *range, size_t *size)
 {
     uint64_t bytes;
 
     if (!mca_btl_rbuf_read_size(text, &bytes) || bytes < least || bytes > most) {
-        refuse(name, text, range);
+        osc_rbuf_help("bad parameter", name, text, range);
         return false;
     }
     *size = (size_t) bytes;
@@ -125,7 +120,7 @@ static bool read_aggregate(const char *text, enum osc_rbuf_aggregate *aggregate)
             }
         }
     }
-    refuse("aggregate", text, AGGREGATE_RANGE);
+    osc_rbuf_help("bad parameter", "aggregate", text, AGGREGATE_RANGE);
     return false;
 }
 

@@ -42,8 +42,8 @@ void osc_rbuf_params_read(void);
 /* Most bytes behind a record in one message. */
 size_t osc_rbuf_room(void);
 
-/* Shows a topic of this component's help texts. `values` are MCA_BTL_RBUF_HELP_VALUES texts, those
- * that the topic does not need NULL. */
-void osc_rbuf_help(const char *topic, const char *const *values);
+/* Shows a topic of this component's help texts. Its values are the name of the node and these; NULL
+ * behind those that it needs. */
+void osc_rbuf_help(const char *topic, const char *first, const char *second, const char *third);
 
 #endif

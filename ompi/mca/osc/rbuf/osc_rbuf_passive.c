@@ -26,12 +26,14 @@
 
 /* ---- locks ---- */
 
-/* Packed or passed operations of a fence epoch may not go on behind it: MPI forbids a lock then.
- * `first` to `last` are locked, or no more. */
-static void locks_changed(struct osc_rbuf_window *window, int first, int last, int by)
+/* Packed or passed operations of a fence epoch may not go on behind it: MPI forbids a lock then. A
+ * target, or OSC_RBUF_ALL, is locked, or no more. */
+static void locks_changed(struct osc_rbuf_window *window, int target, int by)
 {
+    const bool all = target == OSC_RBUF_ALL;
+
     osc_rbuf_lock();
-    for (int i = first; i <= last; i++) {
+    for (int i = all ? 0 : target; i <= (all ? window->size - 1 : target); i++) {
         window->peers[i].locks += by;
     }
     window->locks += by;
@@ -45,26 +47,18 @@ int osc_rbuf_passive_lock(int type, int target, int mode, ompi_win_t *win)
     int status = osc_rbuf_settle(window, target);
 
     if (status == OMPI_SUCCESS) {
-        status = window->below.osc_lock(type, target, mode, win);
+        status = target == OSC_RBUF_ALL ? window->below.osc_lock_all(mode, win)
+                                        : window->below.osc_lock(type, target, mode, win);
     }
     if (status == OMPI_SUCCESS) {
-        locks_changed(window, target, target, 1);
+        locks_changed(window, target, 1);
     }
     return status;
 }
 
 int osc_rbuf_passive_lock_all(int mode, ompi_win_t *win)
 {
-    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status = osc_rbuf_settle_all(window);
-
-    if (status == OMPI_SUCCESS) {
-        status = window->below.osc_lock_all(mode, win);
-    }
-    if (status == OMPI_SUCCESS) {
-        locks_changed(window, 0, window->size - 1, 1);
-    }
-    return status;
+    return osc_rbuf_passive_lock(MPI_LOCK_SHARED, OSC_RBUF_ALL, mode, win);
 }
 
 /* ---- flushes ---- */
@@ -106,45 +100,44 @@ int osc_rbuf_passive_ask(struct osc_rbuf_window *window, int target)
     return status;
 }
 
+/* Of all, asks the peers that have something to answer for, however many there are besides. */
 static int ask(struct osc_rbuf_window *window, int target)
-{
-    int status;
-
-    osc_rbuf_lock();
-    status = osc_rbuf_passive_ask(window, target);
-    osc_rbuf_unlock();
-    return status;
-}
-
-/* The peers that have something to answer for, however many there are besides. */
-static int ask_all(struct osc_rbuf_window *window)
 {
     const struct osc_rbuf_peer *peer;
     int status = OMPI_SUCCESS;
 
     osc_rbuf_lock();
-    while ((peer = LIST_FIRST(&window->flush.unflushed)) != NULL && status == OMPI_SUCCESS) {
+    if (target != OSC_RBUF_ALL) {
+        status = osc_rbuf_passive_ask(window, target);
+    }
+    while (target == OSC_RBUF_ALL && status == OMPI_SUCCESS &&
+           (peer = LIST_FIRST(&window->flush.unflushed)) != NULL) {
         status = osc_rbuf_passive_ask(window, (int) (peer - window->peers));
     }
     osc_rbuf_unlock();
     return status;
 }
 
-/* Packed operations for a target, or for all of them, are done there, and have their results here;
- * so are those below, by `status`, which was asked for meanwhile. */
-static int await(struct osc_rbuf_window *window, int target, int status)
+void osc_rbuf_passive_await(struct osc_rbuf_window *window, int target)
 {
-    uint64_t last;
+    const uint64_t last = window->flush.last;
 
-    osc_rbuf_lock();
-    last = window->flush.last;
     while (!osc_rbuf_is_flushed(window, target, last)) {
         osc_rbuf_unlock();
         opal_progress();
         osc_rbuf_lock();
     }
+}
+
+/* Packed operations for a target, or for all of them, are done there, and have their results here;
+ * so are those below, by `status`, which was asked for meanwhile. */
+static int await(struct osc_rbuf_window *window, int target, int status)
+{
+    osc_rbuf_lock();
+    osc_rbuf_passive_await(window, target);
+    status = status == OMPI_SUCCESS ? osc_rbuf_first_error(window, MPI_SUCCESS) : status;
     osc_rbuf_unlock();
-    return status == OMPI_SUCCESS ? osc_rbuf_take_error(window) : status;
+    return status;
 }
 
 int osc_rbuf_flush(int target, ompi_win_t *win)
@@ -153,46 +146,36 @@ int osc_rbuf_flush(int target, ompi_win_t *win)
     int status = ask(window, target);
 
     if (status == OMPI_SUCCESS) {
-        status = window->below.osc_flush(target, win);
+        status = target == OSC_RBUF_ALL ? window->below.osc_flush_all(win)
+                                        : window->below.osc_flush(target, win);
     }
     return await(window, target, status);
 }
 
 int osc_rbuf_flush_all(ompi_win_t *win)
 {
-    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status = ask_all(window);
-
-    if (status == OMPI_SUCCESS) {
-        status = window->below.osc_flush_all(win);
-    }
-    return await(window, OSC_RBUF_ALL, status);
-}
-
-static bool has_answers(struct osc_rbuf_window *window)
-{
-    bool has;
-
-    osc_rbuf_lock();
-    has = window->results.unanswered > 0;
-    osc_rbuf_unlock();
-    return has;
+    return osc_rbuf_flush(OSC_RBUF_ALL, win);
 }
 
 /* What was packed may be written over at once: only results are waited for. */
 int osc_rbuf_flush_local(int target, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
+    bool has_answers;
 
-    return has_answers(window) ? osc_rbuf_flush(target, win)
-                               : window->below.osc_flush_local(target, win);
+    osc_rbuf_lock();
+    has_answers = window->results.unanswered > 0;
+    osc_rbuf_unlock();
+    if (has_answers) {
+        return osc_rbuf_flush(target, win);
+    }
+    return target == OSC_RBUF_ALL ? window->below.osc_flush_local_all(win)
+                                  : window->below.osc_flush_local(target, win);
 }
 
 int osc_rbuf_flush_local_all(ompi_win_t *win)
 {
-    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-
-    return has_answers(window) ? osc_rbuf_flush_all(win) : window->below.osc_flush_local_all(win);
+    return osc_rbuf_flush_local(OSC_RBUF_ALL, win);
 }
 
 /* ---- the end of an epoch: what is packed is done before another process may get the lock ---- */
@@ -200,25 +183,19 @@ int osc_rbuf_flush_local_all(ompi_win_t *win)
 int osc_rbuf_passive_unlock(int target, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status = await(window, target, ask(window, target));
-    const int unlocked = window->below.osc_unlock(target, win);
+    const int status = await(window, target, ask(window, target));
+    const int unlocked = target == OSC_RBUF_ALL ? window->below.osc_unlock_all(win)
+                                                : window->below.osc_unlock(target, win);
 
     if (unlocked == OMPI_SUCCESS) {
-        locks_changed(window, target, target, -1);
+        locks_changed(window, target, -1);
     }
     return status == OMPI_SUCCESS ? unlocked : status;
 }
 
 int osc_rbuf_passive_unlock_all(ompi_win_t *win)
 {
-    struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    int status = await(window, OSC_RBUF_ALL, ask_all(window));
-    const int unlocked = window->below.osc_unlock_all(win);
-
-    if (unlocked == OMPI_SUCCESS) {
-        locks_changed(window, 0, window->size - 1, -1);
-    }
-    return status == OMPI_SUCCESS ? unlocked : status;
+    return osc_rbuf_passive_unlock(OSC_RBUF_ALL, win);
 }
 
 /* A target has answered a flush by a message of MPI. The lock is held. */

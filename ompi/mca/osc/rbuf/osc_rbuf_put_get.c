@@ -32,47 +32,36 @@ static size_t data_bytes(const struct osc_rbuf_target *target)
     return bytes * (size_t) target->count;
 }
 
-/* Whether a put or get of so many bytes is packed as bytes. One of 0 bytes is, also where it points
- * to no memory: there is nothing to do. The lock is held. */
-static bool is_packed(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
-                      size_t bytes)
-{
-    return osc_rbuf_is_accessed(window, target->rank) &&
-           (bytes == 0 || (bytes <= osc_rbuf_params.limit &&
-                           ompi_datatype_is_contiguous_memory_layout(target->type, target->count) &&
-                           osc_rbuf_is_inside(window, target)));
-}
-
 /* What has pieces longer than limit / PIECES_IN_LIMIT on average goes below: there a piece costs a
  * request of the adapter, which takes about as long as packing so many bytes. So does what would
  * take more than MOST_MESSAGES messages: osc/rdma needs no buffers for it. */
 enum { PIECES_IN_LIMIT = 8, MOST_MESSAGES = 16 };
 
-/* Whether a put or get that is_packed() leaves has short pieces at the target, all of one
- * predefined type. The lock is held. */
-static bool is_scattered(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
-                         size_t bytes)
-{
-    struct osc_rbuf_elements elements;
-
-    return osc_rbuf_is_accessed(window, target->rank) && bytes <= MOST_MESSAGES * osc_rbuf_room() &&
-           !ompi_datatype_is_contiguous_memory_layout(target->type, target->count) &&
-           osc_rbuf_is_inside(window, target) &&
-           osc_rbuf_elements_of(target->type, target->count, &elements) &&
-           osc_rbuf_piece_bytes(target->type, target->count) <=
-               osc_rbuf_params.limit / PIECES_IN_LIMIT;
-}
-
 /* What becomes of a put or get. */
 enum plan { PLAN_BYTES, PLAN_PIECES, PLAN_BELOW };
 
+/* One of no bytes is packed, wherever it points: there is nothing to do. Short pieces are if they
+ * are all of one predefined type. The lock is held. */
 static enum plan plan_of(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
                          size_t bytes)
 {
-    if (is_packed(window, target, bytes)) {
+    const size_t limit = osc_rbuf_params.limit;
+    struct osc_rbuf_elements elements;
+
+    if (!osc_rbuf_is_accessed(window, target->rank) || bytes > MOST_MESSAGES * osc_rbuf_room()) {
+        return PLAN_BELOW;
+    }
+    if (bytes == 0) {
         return PLAN_BYTES;
     }
-    return is_scattered(window, target, bytes) ? PLAN_PIECES : PLAN_BELOW;
+    if (ompi_datatype_is_contiguous_memory_layout(target->type, target->count)) {
+        return bytes <= limit && osc_rbuf_is_inside(window, target) ? PLAN_BYTES : PLAN_BELOW;
+    }
+    return osc_rbuf_is_inside(window, target) &&
+                   osc_rbuf_elements_of(target->type, target->count, &elements) &&
+                   osc_rbuf_piece_bytes(target->type, target->count) <= limit / PIECES_IN_LIMIT
+               ? PLAN_PIECES
+               : PLAN_BELOW;
 }
 
 static uint64_t first_byte(const struct osc_rbuf_target *target)
@@ -145,7 +134,8 @@ static int get_packed(struct osc_rbuf_window *window, void *origin, osc_rbuf_cou
 
     osc_rbuf_make_room(window, target->rank, 1, 0);
     record = osc_rbuf_record_for(window, target, OSC_RBUF_NOTHING, 0);
-    result = record != NULL ? osc_rbuf_result_new(window, origin, count, type, &elements) : -1;
+    result =
+        record != NULL ? osc_rbuf_result_new(window, origin, count, type, &elements, NULL) : -1;
     if (result < 0) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }

@@ -17,7 +17,7 @@ struct osc_rbuf_record *osc_rbuf_reply_append(struct osc_rbuf_reply *reply, size
         if (record != NULL || reply->alone) {
             return record;
         }
-        osc_rbuf_reply_send(reply);
+        osc_rbuf_reply_send(reply, OSC_RBUF_REPLY);
     }
     reply->buffer = osc_rbuf_buffer_take();
     if (reply->buffer == NULL && reply->window->comm->spare != NULL) {
@@ -28,27 +28,17 @@ struct osc_rbuf_record *osc_rbuf_reply_append(struct osc_rbuf_reply *reply, size
     return reply->buffer != NULL ? osc_rbuf_buffer_append(reply->buffer, bytes) : NULL;
 }
 
-static int reply_send(struct osc_rbuf_reply *reply, enum osc_rbuf_kind kind)
+void osc_rbuf_reply_send(struct osc_rbuf_reply *reply, enum osc_rbuf_kind kind)
 {
     struct osc_rbuf_buffer *buffer = reply->buffer;
+    int status = MPI_SUCCESS;
 
     reply->buffer = NULL;
-    return osc_rbuf_buffer_send(reply->window, reply->origin, kind, buffer);
-}
-
-void osc_rbuf_reply_send(struct osc_rbuf_reply *reply)
-{
-    if (reply->buffer != NULL) {
-        (void) reply_send(reply, OSC_RBUF_REPLY);
+    if (buffer != NULL) {
+        status = osc_rbuf_buffer_send(reply->window, reply->origin, kind, buffer);
+    } else if (kind == OSC_RBUF_DONE) {
+        status = osc_rbuf_send_kind(reply->window, reply->origin, kind);
     }
-}
-
-void osc_rbuf_reply_done(struct osc_rbuf_reply *reply)
-{
-    const int status = reply->buffer != NULL
-                           ? reply_send(reply, OSC_RBUF_DONE)
-                           : osc_rbuf_send_kind(reply->window, reply->origin, OSC_RBUF_DONE);
-
     if (status != MPI_SUCCESS) {
         reply->window->error = status; /* the origin waits, and its peer is lost */
     }

@@ -19,11 +19,8 @@ struct osc_rbuf_reply {
  * was sent has left. */
 struct osc_rbuf_record *osc_rbuf_reply_append(struct osc_rbuf_reply *reply, size_t bytes);
 
-/* Sends what there is. If that fails the peer is lost. */
-void osc_rbuf_reply_send(struct osc_rbuf_reply *reply);
-
-/* The same, and says, also without results, that all operations up to a flush are done. If that
- * fails the window has the error. */
-void osc_rbuf_reply_done(struct osc_rbuf_reply *reply);
+/* Sends what there is: as OSC_RBUF_REPLY, or as OSC_RBUF_DONE, which says also without results that
+ * all operations up to a flush are done. If that fails the window has the error. */
+void osc_rbuf_reply_send(struct osc_rbuf_reply *reply, enum osc_rbuf_kind kind);
 
 #endif

@@ -25,7 +25,8 @@ struct result {
 };
 
 int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, size_t count,
-                        MPI_Datatype type, const struct osc_rbuf_elements *elements)
+                        MPI_Datatype type, const struct osc_rbuf_elements *elements,
+                        MPI_Request request)
 {
     struct result *result = malloc(sizeof(*result));
     int number;
@@ -37,7 +38,8 @@ int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, size_t co
                               .count = count,
                               .type = type,
                               .elements = *elements,
-                              .left = elements->count * elements->extent};
+                              .left = elements->count * elements->extent,
+                              .request = request};
     result->into = osc_rbuf_elements_in_place(address, count, type, elements);
     result->apart = result->into == NULL;
     if (result->apart && (result->into = malloc(result->left)) == NULL) {
@@ -75,49 +77,21 @@ static void end(struct osc_rbuf_window *window, int number, struct result *resul
     window->results.unanswered--;
 }
 
-/* A part of a result is there, or will not be. */
-static void settle(struct osc_rbuf_window *window, int number, struct result *result, size_t bytes)
-{
-    result->left -= bytes;
-    if (result->left == 0) {
-        end(window, number, result);
-    }
-}
-
-/* NULL: there is none that so much is missing of. */
-static struct result *find(struct osc_rbuf_window *window, int number, size_t bytes)
+void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, const void *data,
+                          size_t bytes, uint64_t offset_or_error)
 {
     struct result *result = opal_pointer_array_get_item(&window->results.table, number);
 
-    return result != NULL && bytes <= result->left ? result : NULL;
-}
-
-void osc_rbuf_result_request(struct osc_rbuf_window *window, int number, MPI_Request request)
-{
-    struct result *result = find(window, number, 0);
-
-    if (result != NULL) {
-        result->request = request;
+    if (result == NULL || bytes > result->left) {
+        return; /* there is none that so much is missing of */
     }
-}
-
-void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, size_t offset,
-                          const void *data, size_t bytes)
-{
-    struct result *result = find(window, number, bytes);
-
-    if (result != NULL) {
-        memcpy(result->into + offset, data, bytes);
-        settle(window, number, result, bytes);
+    if (data != NULL) {
+        memcpy(result->into + offset_or_error, data, bytes);
+    } else {
+        result->error = (int) offset_or_error;
     }
-}
-
-void osc_rbuf_result_lost(struct osc_rbuf_window *window, int number, size_t bytes, int error)
-{
-    struct result *result = find(window, number, bytes);
-
-    if (result != NULL) {
-        result->error = error;
-        settle(window, number, result, bytes);
+    result->left -= bytes;
+    if (result->left == 0) {
+        end(window, number, result);
     }
 }

@@ -10,18 +10,15 @@
 #include "osc_rbuf_window.h"
 
 /* A result for `count` of `type` at an address, of `elements` in all. The memory is the program's,
- * and in use until the result has come. Its number, or -1 without memory. */
+ * and in use until the result has come. `request` ends with the result, and has its error; NULL:
+ * none does. The result's number, or -1 without memory. */
 int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, size_t count,
-                        MPI_Datatype type, const struct osc_rbuf_elements *elements);
+                        MPI_Datatype type, const struct osc_rbuf_elements *elements,
+                        MPI_Request request);
 
-/* `bytes` of a result have come, `offset` from the start of its array. */
-void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, size_t offset,
-                          const void *data, size_t bytes);
-
-/* They will not, for an error of MPI, which becomes the request's, or else the window's. */
-void osc_rbuf_result_lost(struct osc_rbuf_window *window, int number, size_t bytes, int error);
-
-/* A request ends with the result, and has its error. The result must not have come yet. */
-void osc_rbuf_result_request(struct osc_rbuf_window *window, int number, MPI_Request request);
+/* `bytes` of a result have come, at an offset from the start of its array. Without data they will
+ * not, for an error of MPI, which becomes the request's, or else the window's. */
+void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, const void *data,
+                          size_t bytes, uint64_t offset_or_error);
 
 #endif

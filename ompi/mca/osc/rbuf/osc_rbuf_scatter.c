@@ -37,36 +37,31 @@ static unsigned char *address_of(const struct osc_rbuf_window *window, int64_t d
                                            window->peers[window->rank].displacement_unit));
 }
 
-/* Appends a result of `bytes` to the reply. `first` is the offset of its data, or MPI's error if
- * there are none. False: not now. */
-static bool answer_with(struct osc_rbuf_reply *reply, const struct osc_rbuf_record *asked,
-                        uint64_t first, const void *data, size_t payload, size_t bytes)
+/* A result of `bytes`: its data, and their offset; or without data MPI's error. One for this
+ * process itself needs no message. False: not now. */
+static bool answer(struct osc_rbuf_reply *reply, const struct osc_rbuf_record *asked,
+                   const void *data, size_t bytes, uint64_t offset_or_error)
 {
-    struct osc_rbuf_record *record = osc_rbuf_reply_append(reply, payload);
+    const size_t payload = data != NULL ? bytes : 0;
+    struct osc_rbuf_record *record;
 
+    if (reply->origin == reply->window->rank) {
+        osc_rbuf_result_came(reply->window, asked->result, data, bytes, offset_or_error);
+        return true;
+    }
+    record = osc_rbuf_reply_append(reply, payload);
     if (record == NULL) {
         return false;
     }
     record->kind = OSC_RBUF_RESULT;
     record->payload = (uint32_t) payload;
-    record->first = first;
+    record->first = offset_or_error;
     record->wanted = bytes;
     record->result = asked->result;
     if (payload > 0) {
         memcpy(record + 1, data, payload);
     }
     return true;
-}
-
-/* A result with data. One for this process itself needs no message. False: not now. */
-static bool answer(struct osc_rbuf_reply *reply, const struct osc_rbuf_record *asked,
-                   const void *data, size_t bytes, uint64_t offset)
-{
-    if (reply->origin == reply->window->rank) {
-        osc_rbuf_result_came(reply->window, asked->result, offset, data, bytes);
-        return true;
-    }
-    return answer_with(reply, asked, offset, data, bytes, bytes);
 }
 
 /* An operation that cannot be done is known to its origin by its result, or without one to this
@@ -86,11 +81,7 @@ static bool fail(const struct operation *operation, struct osc_rbuf_reply *reply
         ompi_datatype_type_extent(osc_rbuf_type_of(record->type), &extent);
         bytes *= (size_t) extent;
     }
-    if (reply->origin == reply->window->rank) {
-        osc_rbuf_result_lost(reply->window, record->result, bytes, error);
-        return true;
-    }
-    return answer_with(reply, record, (uint64_t) error, NULL, 0, bytes);
+    return answer(reply, record, NULL, bytes, (uint64_t) error);
 }
 
 /* A description of a duplicate of a predefined type makes that type itself, which is not ours. */
@@ -254,11 +245,12 @@ static enum outcome accumulate_piece(const struct operation *operation,
     unsigned char *array = malloc(bytes);
     enum outcome outcome = FAILED;
 
-    if (array != NULL && osc_rbuf_cursor_read(origin->cursor, array, bytes) == MPI_SUCCESS) {
+    if (array != NULL) {
+        osc_rbuf_cursor_read(origin->cursor, array, bytes);
         outcome = accumulate_array(operation, elements, array, reply);
     }
-    if (outcome == CHANGED && osc_rbuf_cursor_write(origin->cursor, array, bytes) != MPI_SUCCESS) {
-        operation->window->error = MPI_ERR_NO_MEM; /* its result has been sent */
+    if (outcome == CHANGED) {
+        osc_rbuf_cursor_write(origin->cursor, array, bytes);
     }
     if (outcome == FAILED || outcome == NOT_NOW ||
         place->first + operation->record->wanted == elements->count) {
@@ -302,6 +294,23 @@ static bool accumulate_or_fail(const struct operation *operation, struct osc_rbu
     return outcome == FAILED ? fail(operation, reply, MPI_ERR_NO_MEM) : outcome != NOT_NOW;
 }
 
+/* Whether all the bytes lie in one region of a dynamic window. */
+static bool is_attached(const struct osc_rbuf_window *window, const unsigned char *first,
+                        size_t bytes)
+{
+    const struct osc_rbuf_region *region;
+
+    LIST_FOREACH(region, &window->regions, link)
+    {
+        const uintptr_t offset = (uintptr_t) first - (uintptr_t) region->base;
+
+        if (offset <= region->bytes && bytes <= region->bytes - offset) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* In a dynamic window the origin does not know what is attached. */
 static bool is_inside(const struct operation *operation)
 {
@@ -312,11 +321,9 @@ static bool is_inside(const struct operation *operation)
 
     switch ((enum osc_rbuf_record_kind) record->kind) {
     case OSC_RBUF_PUT:
-        return osc_rbuf_is_attached(operation->window, operation->target + record->first,
-                                    record->payload);
+        return is_attached(operation->window, operation->target + record->first, record->payload);
     case OSC_RBUF_GET:
-        return osc_rbuf_is_attached(operation->window, operation->target + record->first,
-                                    record->wanted);
+        return is_attached(operation->window, operation->target + record->first, record->wanted);
     case OSC_RBUF_ACCUMULATE:
     case OSC_RBUF_GET_ACCUMULATE:
     case OSC_RBUF_COMPARE_SWAP:
@@ -325,8 +332,7 @@ static bool is_inside(const struct operation *operation)
             return true; /* it fails for that */
         }
         bytes = osc_rbuf_span(type, record->count, &first);
-        return bytes == 0 ||
-               osc_rbuf_is_attached(operation->window, operation->target + first, bytes);
+        return bytes == 0 || is_attached(operation->window, operation->target + first, bytes);
     default:
         return true;
     }
@@ -356,13 +362,9 @@ static bool perform(const struct operation *operation, struct osc_rbuf_reply *re
         describe(operation);
         break;
     case OSC_RBUF_RESULT:
-        if (record->payload > 0) {
-            osc_rbuf_result_came(operation->window, record->result, record->first,
-                                 operation->payload, record->payload);
-        } else {
-            osc_rbuf_result_lost(operation->window, record->result, record->wanted,
-                                 (int) record->first);
-        }
+        osc_rbuf_result_came(operation->window, record->result,
+                             record->payload > 0 ? operation->payload : NULL,
+                             record->payload > 0 ? record->payload : record->wanted, record->first);
         break;
     }
     return true;
@@ -394,12 +396,9 @@ static bool perform_and_reply(struct osc_rbuf_window *window, struct osc_rbuf_bu
 {
     struct osc_rbuf_reply reply = {.window = window, .origin = message->origin};
     const bool all = perform_all(message, &reply);
+    const bool flush = all && message->header.kind == OSC_RBUF_PASSIVE_FLUSH;
 
-    if (all && message->header.kind == OSC_RBUF_PASSIVE_FLUSH) {
-        osc_rbuf_reply_done(&reply);
-    } else {
-        osc_rbuf_reply_send(&reply);
-    }
+    osc_rbuf_reply_send(&reply, flush ? OSC_RBUF_DONE : OSC_RBUF_REPLY);
     return all;
 }
 

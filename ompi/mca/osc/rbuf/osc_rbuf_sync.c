@@ -162,25 +162,22 @@ void osc_rbuf_make_room(struct osc_rbuf_window *window, int target, size_t recor
 
 /* ---- post, start, complete, wait ---- */
 
-/* The group's ranks in the window, to be freed; NULL without memory. */
+/* The group's ranks in the window, to be freed; NULL without memory. What is asked for is behind
+ * what is found. */
 static int *ranks_of(const struct osc_rbuf_window *window, MPI_Group group, int *count)
 {
-    int *theirs, *ours;
+    const int size = ompi_group_size(group);
+    int *ranks = malloc(sizeof(*ranks) * 2 * (size_t) (size + 1));
 
-    *count = ompi_group_size(group);
-    theirs = malloc(sizeof(*theirs) * (size_t) (*count + 1));
-    ours = malloc(sizeof(*ours) * (size_t) (*count + 1));
-    if (theirs != NULL && ours != NULL) {
-        for (int i = 0; i < *count; i++) {
-            theirs[i] = i;
-        }
-        ompi_group_translate_ranks(group, *count, theirs, window->comm->mpi->c_local_group, ours);
-    } else {
-        free(ours);
-        ours = NULL;
+    for (int i = 0; i < size && ranks != NULL; i++) {
+        ranks[size + i] = i;
     }
-    free(theirs);
-    return ours;
+    if (ranks != NULL) {
+        ompi_group_translate_ranks(group, size, ranks + size, window->comm->mpi->c_local_group,
+                                   ranks);
+    }
+    *count = size;
+    return ranks;
 }
 
 /* Opens the window for an origin. The complete of one that has not waited for it may have come. The

@@ -11,28 +11,6 @@
 #include "osc_rbuf_flush.h"
 #include "osc_rbuf_passive.h"
 
-/* Whether all operations so far are done. */
-static bool is_done(struct osc_rbuf_window *window, int target)
-{
-    return !osc_rbuf_is_unflushed(&window->peers[target]) && osc_rbuf_is_answered(window, target);
-}
-
-/* Waits until all operations so far are done: both ways are free then. The lock is given up. */
-static int drain(struct osc_rbuf_window *window, int target)
-{
-    int status = MPI_SUCCESS;
-
-    while (status == MPI_SUCCESS && !is_done(window, target)) {
-        status = osc_rbuf_passive_ask(window, target);
-        osc_rbuf_unlock();
-        if (status == MPI_SUCCESS) {
-            osc_rbuf_wait(window, osc_rbuf_is_answered, target);
-        }
-        osc_rbuf_lock();
-    }
-    return status;
-}
-
 /* Whether an operation fits behind what is packed, and its answer behind `answer` bytes of others,
  * in messages of `most` bytes. */
 static bool fits(const struct osc_rbuf_buffer *packing, size_t answer,
@@ -59,27 +37,29 @@ static bool is_ordered(unsigned ordered, unsigned before, unsigned next)
     return (pairs & ordered) != 0;
 }
 
-/* Decides the way of an operation that active messages take, or not, and keeps the order. */
+/* Decides the way of an operation that active messages take, or not, and keeps the order. Where the
+ * way is MPI's the lock may be given up, to wait for all operations so far. What other threads do
+ * meanwhile has no order with this one: they may go on and on. */
 static int choose(struct osc_rbuf_window *window, int target, bool taken, unsigned does)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
-    const unsigned *pending = peer->way.pending;
+    const unsigned ordered = window->info.ordered, *pending = peer->way.pending;
     int status = MPI_SUCCESS;
 
-    do {
-        if (is_done(window, target)) {
-            memset(peer->way.pending, 0, sizeof(peer->way.pending));
+    if (!osc_rbuf_is_unflushed(peer) && osc_rbuf_is_answered(peer)) {
+        memset(peer->way.pending, 0, sizeof(peer->way.pending));
+    }
+    if (taken && !is_ordered(ordered, pending[OSC_RBUF_BY_MPI], does)) {
+        peer->way.chosen = OSC_RBUF_BY_AM;
+        return MPI_SUCCESS;
+    }
+    if (is_ordered(ordered, pending[OSC_RBUF_BY_AM], does)) {
+        status = osc_rbuf_passive_ask(window, target);
+        if (status == MPI_SUCCESS) {
+            osc_rbuf_passive_await(window, target);
         }
-        peer->way.chosen =
-            taken && !is_ordered(window->info.ordered, pending[OSC_RBUF_BY_MPI], does)
-                ? OSC_RBUF_BY_AM
-                : OSC_RBUF_BY_MPI;
-        if (peer->way.chosen == OSC_RBUF_BY_AM ||
-            !is_ordered(window->info.ordered, pending[OSC_RBUF_BY_AM], does)) {
-            return status;
-        }
-        status = drain(window, target);
-    } while (status == MPI_SUCCESS);
+    }
+    peer->way.chosen = OSC_RBUF_BY_MPI;
     return status;
 }
 
@@ -102,10 +82,10 @@ static int choose_and_make_room(struct osc_rbuf_window *window, int target,
     peer->way.most = need->plain ? osc_rbuf_am_most(window, target) : 0;
     taken = peer->way.most > 0 && fits(NULL, 0, need, peer->way.most);
     status = choose(window, target, taken, need->does);
-    while (status == MPI_SUCCESS && peer->way.chosen == OSC_RBUF_BY_AM &&
-           peer->packing[OSC_RBUF_BY_AM] != NULL && !joins(peer, need)) {
+    if (status == MPI_SUCCESS && peer->way.chosen == OSC_RBUF_BY_AM &&
+        peer->packing[OSC_RBUF_BY_AM] != NULL && !joins(peer, need)) {
         status = osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA);
-        if (status == MPI_SUCCESS) { /* others may have packed meanwhile */
+        if (status == MPI_SUCCESS) { /* nothing is packed now, but others may have gone by MPI */
             status = choose(window, target, taken, need->does);
         }
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Owns the lock. Besides it has what several files need of a window: to wait, to take its error, to
- * look for a region.
+ * Owns the lock. Besides it has what several files need of a window: to wait, and to take its
+ * error.
  */
 #include "osc_rbuf_window.h"
 
@@ -47,30 +47,4 @@ int osc_rbuf_first_error(struct osc_rbuf_window *window, int epoch)
 
     window->error = MPI_SUCCESS;
     return error != MPI_SUCCESS ? error : epoch;
-}
-
-int osc_rbuf_take_error(struct osc_rbuf_window *window)
-{
-    int error;
-
-    osc_rbuf_lock();
-    error = osc_rbuf_first_error(window, MPI_SUCCESS);
-    osc_rbuf_unlock();
-    return error;
-}
-
-bool osc_rbuf_is_attached(const struct osc_rbuf_window *window, const unsigned char *first,
-                          size_t bytes)
-{
-    const struct osc_rbuf_region *region;
-
-    LIST_FOREACH(region, &window->regions, link)
-    {
-        const uintptr_t offset = (uintptr_t) first - (uintptr_t) region->base;
-
-        if (offset <= region->bytes && bytes <= region->bytes - offset) {
-            return true;
-        }
-    }
-    return false;
 }

@@ -57,6 +57,8 @@ enum osc_rbuf_way {
     OSC_RBUF_WAYS
 };
 
+enum { OSC_RBUF_ALL = -1 }; /* targets */
+
 /* What accumulates do with their target. */
 enum { OSC_RBUF_READS = 1, OSC_RBUF_WRITES = 2 };
 
@@ -180,7 +182,6 @@ struct osc_rbuf_window {
         int *sums;         /* OSC_RBUF_SUMS for each process; for the fence alone */
         uint64_t ended;    /* fences that have ended here */
         uint64_t settled;  /* so many have ended everywhere, as all know */
-        int askers;        /* peers whose `asks` is not 0 */
         uint64_t received; /* messages of fence epochs, ever */
         uint64_t expected; /* likewise, by the sums of the fences that ended */
     } fence;
@@ -213,15 +214,8 @@ void osc_rbuf_unlock(void);
 void osc_rbuf_wait(struct osc_rbuf_window *window,
                    bool (*done)(struct osc_rbuf_window *window, int argument), int argument);
 
-/* The error that operations have met since the last call, of MPI or Open MPI, or MPI_SUCCESS. No
- * lock is held. */
-int osc_rbuf_take_error(struct osc_rbuf_window *window);
-
-/* The same, or else the epoch's own error. The lock is held. */
+/* The error that operations have met since the last call, of MPI or Open MPI, or else the epoch's
+ * own, or MPI_SUCCESS. The lock is held. */
 int osc_rbuf_first_error(struct osc_rbuf_window *window, int epoch);
-
-/* Whether all the bytes lie in one region of a dynamic window. The lock is held. */
-bool osc_rbuf_is_attached(const struct osc_rbuf_window *window, const unsigned char *first,
-                          size_t bytes);
 
 #endif

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
+/*
+ * What osc/rbuf does where Open MPI or memory fails it: an error at the process that it befell, and
+ * right data once what was refused is there. This program stands between the two: messages of
+ * osc/rbuf by Open MPI's table of its PML, collective operations by that of the communicator,
+ * memory by malloc() and calloc(), told from that of others by their lengths.
+ */
+#include "ompi_config.h"
+
+#include "check.h"
+#include "counter.h"
+
+#include <unistd.h>
+
+#include "ompi/communicator/communicator.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/mca/pml/pml.h"
+#include "opal/datatype/opal_convertor.h"
+#include "opal/runtime/opal_progress.h"
+#include "osc_rbuf_compat.h"
+#include "osc_rbuf_wire.h"
+
+enum {
+    MESSAGE = 12344, /* bytes, of osc/rbuf's message_size: nobody else wants so many */
+    BEYOND = 256,    /* more than what belongs to a buffer or a cursor besides */
+    CURSOR = 2 * sizeof(opal_convertor_t),
+    LARGE = 20000, /* bytes: not packed */
+    LONGS = 10000, /* elements of a derived type: several messages */
+    AREA = 2 * LONGS * 8,
+    LATE = 100000, /* us */
+    FOUND = 6      /* gets whose results are more than a message */
+};
+
+static char *memory;
+static MPI_Win win;
+
+static char *mine; /* as long as the window */
+
+/* Of zeros, in its first epoch. */
+static void win_new(void)
+{
+    memory = check_window(AREA, &win);
+    memset(memory, 0, AREA);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    check_mpi(MPI_Win_fence(0, win), "the first fence");
+}
+
+static void win_end(void)
+{
+    MPI_Win_free(&win);
+    free(memory);
+}
+
+/* ---- memory ---- */
+
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+
+static atomic_int refusals; /* of memory, that are still to come */
+static atomic_int refused;  /* that there were */
+static bool refuse_cursors; /* cursors too */
+
+static bool is_refused(size_t bytes, size_t least)
+{
+    if (bytes < least || bytes > least + BEYOND || atomic_load(&refusals) == 0) {
+        return false;
+    }
+    atomic_fetch_sub(&refusals, 1);
+    atomic_fetch_add(&refused, 1);
+    return true;
+}
+
+/* Buffers of messages. */
+void *malloc(size_t bytes)
+{
+    return is_refused(bytes, MESSAGE) ? NULL : __libc_malloc(bytes);
+}
+
+/* Cursors. */
+void *calloc(size_t count, size_t bytes)
+{
+    return count == 1 && refuse_cursors && is_refused(bytes, CURSOR) ? NULL
+                                                                     : __libc_calloc(count, bytes);
+}
+
+static void refuse(int times, bool cursors)
+{
+    refuse_cursors = cursors;
+    atomic_store(&refused, 0);
+    atomic_store(&refusals, times);
+}
+
+/* ---- messages ---- */
+
+static typeof(mca_pml.pml_isend) next_isend;
+static MPI_Comm window_comm; /* that the last message of osc/rbuf went over */
+static int window_tag;
+static uint32_t withhold; /* a message of that kind is refused next; 0: none */
+static uint32_t announce; /* the next process hears of it when one of that kind has left */
+static struct {           /* what was refused */
+    unsigned char bytes[MESSAGE];
+    size_t used; /* 0: nothing was */
+    int target;
+    int tag;
+    MPI_Comm comm;
+} withheld;
+
+static int send_or_not(const void *data, size_t count, struct ompi_datatype_t *type, int target,
+                       int tag, mca_pml_base_send_mode_t mode, struct ompi_communicator_t *comm,
+                       struct ompi_request_t **request)
+{
+    const struct osc_rbuf_header *header = data;
+    const bool ours = comm != MPI_COMM_WORLD && tag >= 0 && type == MPI_BYTE &&
+                      count >= sizeof(*header) && count <= MESSAGE;
+    int status;
+
+    if (ours) {
+        window_comm = comm;
+        window_tag = tag;
+    }
+    if (ours && withhold != 0 && header->kind == withhold) {
+        withhold = 0;
+        memcpy(withheld.bytes, data, count);
+        withheld.used = count;
+        withheld.target = target;
+        withheld.tag = tag;
+        withheld.comm = comm;
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    status = next_isend(data, count, type, target, tag, mode, comm, request);
+    if (ours && announce != 0 && header->kind == announce) {
+        MPI_Request told;
+
+        announce = 0;
+        MPI_Isend(NULL, 0, MPI_BYTE, target, 1, MPI_COMM_WORLD, &told);
+        MPI_Request_free(&told);
+    }
+    return status;
+}
+
+static void send_by_pml(const void *data, size_t bytes, int target, int tag, MPI_Comm comm)
+{
+    MPI_Request request;
+
+    next_isend(data, bytes, MPI_BYTE, target, tag, MCA_PML_BASE_SEND_STANDARD, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* What was refused leaves after all: the other process goes on. */
+static void send_withheld(const char *what)
+{
+    if (check_that(withheld.used > 0, "%s: nothing was refused", what)) {
+        send_by_pml(withheld.bytes, withheld.used, withheld.target, withheld.tag, withheld.comm);
+    }
+    withheld.used = 0;
+    withhold = 0;
+}
+
+static void await_withheld(void)
+{
+    const double start = MPI_Wtime();
+    int flag;
+
+    while (withheld.used == 0 && MPI_Wtime() - start < CHECK_PATIENCE_S) {
+        MPI_Iprobe(MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    }
+}
+
+/* ---- collective operations: done, and then an error ---- */
+
+static typeof(window_comm->c_coll->coll_barrier) next_barrier;
+static typeof(window_comm->c_coll->coll_reduce_scatter_block) next_sums;
+static bool fail_barrier, fail_sums;
+static void (*behind_sums)(void);
+
+static int barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    const int status = next_barrier(comm, module);
+
+    return comm == window_comm && fail_barrier ? OMPI_ERR_OUT_OF_RESOURCE : status;
+}
+
+static int sums(const void *values, void *sum, osc_rbuf_count_t count, struct ompi_datatype_t *type,
+                struct ompi_op_t *op, struct ompi_communicator_t *comm,
+                mca_coll_base_module_t *module)
+{
+    const int status = next_sums(values, sum, count, type, op, comm, module);
+
+    if (comm == window_comm && behind_sums != NULL) {
+        behind_sums();
+        behind_sums = NULL;
+    }
+    return comm == window_comm && fail_sums ? OMPI_ERR_OUT_OF_RESOURCE : status;
+}
+
+/* Of the communicator that messages of this window go over. Windows of the same processes share it.
+ */
+static void stand_between(void)
+{
+    if (window_comm->c_coll->coll_barrier != barrier) {
+        next_barrier = window_comm->c_coll->coll_barrier;
+        window_comm->c_coll->coll_barrier = barrier;
+        next_sums = window_comm->c_coll->coll_reduce_scatter_block;
+        window_comm->c_coll->coll_reduce_scatter_block = sums;
+    }
+}
+
+/* ---- cases: rank 0 has the operations, rank 1 is the target ---- */
+
+static void add(long value, int at)
+{
+    MPI_Accumulate(&value, 1, MPI_LONG, 1, at, 1, MPI_LONG, MPI_SUM, win);
+}
+
+/* A fence with a packed operation, in which both processes send over the communicator. */
+static void exchange(void)
+{
+    const long one = 1;
+
+    MPI_Accumulate(&one, 1, MPI_LONG, 1 - check_rank, AREA - 8, 1, MPI_LONG, MPI_SUM, win);
+    check_mpi(MPI_Win_fence(0, win), "a fence");
+    stand_between();
+}
+
+static void await_refusals(void)
+{
+    const double start = MPI_Wtime();
+    int flag;
+
+    MPI_Recv(NULL, 0, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    while (atomic_load(&refusals) > 0 && MPI_Wtime() - start < CHECK_PATIENCE_S) {
+        MPI_Iprobe(MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    }
+}
+
+/* Rank 0 is a fence ahead, and rank 1 has no memory for its message. Comes first: rank 1 has taken
+ * no buffer yet that it might keep, and a put that goes below sends just a header. */
+static void held(void)
+{
+    enum { TIMES = 5 };
+    const long *sum;
+
+    win_new();
+    sum = (const long *) (const void *) memory;
+    if (check_rank == 0) {
+        add(1, 0);
+    }
+    MPI_Win_fence(0, win);
+    if (check_rank == 1) {
+        MPI_Put(mine, LARGE, MPI_BYTE, 0, 0, LARGE, MPI_BYTE, win);
+    }
+    MPI_Win_fence(0, win);
+    stand_between();
+    if (check_rank == 0) {
+        add(1, 0);
+    } else {
+        refuse(TIMES, false);
+        behind_sums = await_refusals;
+    }
+    MPI_Win_fence(0, win);
+    if (check_rank == 0) {
+        announce = OSC_RBUF_FENCE_DATA;
+        add(1, 0);
+    }
+    check_that(check_rank == 0 || atomic_load(&refused) == TIMES, "held: %d refusals",
+               atomic_load(&refused));
+    check_mpi(MPI_Win_fence(0, win), "a fence with what was held");
+    check_that(check_rank == 0 || *sum == 3, "held: the sum is %ld, not 3", *sum);
+    win_end();
+}
+
+/* All elements of a derived type, which have a gap behind each. The target is late: several
+ * messages wait for it, and it has no memory for the results of all. */
+static void long_ones(bool fetch, int times, bool cursors)
+{
+    const long *there;
+    long *ones = check_memory(LONGS * sizeof(long)), *found = check_memory(LONGS * sizeof(long));
+    MPI_Datatype type;
+    int wrong = 0;
+
+    win_new();
+    there = (const long *) (const void *) memory;
+    MPI_Type_vector(LONGS, 1, 2, MPI_LONG, &type);
+    MPI_Type_commit(&type);
+    for (int i = 0; i < LONGS; i++) {
+        ones[i] = i + 1;
+        found[i] = -1;
+    }
+    if (check_rank == 0 && fetch) {
+        MPI_Get_accumulate(ones, LONGS, MPI_LONG, found, LONGS, MPI_LONG, 1, 0, 1, type, MPI_SUM,
+                           win);
+    } else if (check_rank == 0) {
+        MPI_Accumulate(ones, LONGS, MPI_LONG, 1, 0, 1, type, MPI_SUM, win);
+    } else {
+        refuse(times, cursors);
+        usleep(LATE);
+    }
+    check_mpi(MPI_Win_fence(0, win), "a fence of long accumulates");
+    for (int i = 0; i < LONGS; i++) {
+        wrong += check_rank == 0 ? fetch && found[i] != 0 : there[2l * i] != i + 1;
+    }
+    check_that(wrong == 0, "a long accumulate: %d longs are wrong", wrong);
+    check_that(check_rank == 0 || atomic_load(&refused) > 0, "no memory was refused");
+    refuse(0, false);
+    MPI_Type_free(&type);
+    win_end();
+    free(ones);
+    free(found);
+}
+
+/* The first of several messages with results is refused: the target's fence has the error. */
+static void reply(void)
+{
+    static char found[FOUND][MESSAGE / 4];
+    int status;
+
+    win_new();
+    check_fill(memory, MESSAGE / 4, 1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < FOUND && check_rank == 0; i++) {
+        MPI_Get(found[i], MESSAGE / 4, MPI_BYTE, 1, 0, MESSAGE / 4, MPI_BYTE, win);
+    }
+    withhold = check_rank == 1 ? OSC_RBUF_REPLY : 0;
+    status = MPI_Win_fence(0, win);
+    check_that((status == MPI_SUCCESS) == (check_rank == 0), "a reply that does not leave: %d",
+               status);
+    if (check_rank == 1) {
+        send_withheld("a reply");
+    }
+    for (int i = 0; i < FOUND && check_rank == 0; i++) {
+        check_match(found[i], MESSAGE / 4, 1, "a reply that came late");
+    }
+    check_mpi(MPI_Win_fence(0, win), "a fence behind it");
+    win_end();
+}
+
+/* A full message of a fence epoch is refused: the operation that filled it has the error, and
+ * nobody waits for the message. */
+static void full(void)
+{
+    int status = MPI_SUCCESS;
+    long sum;
+
+    win_new();
+    if (check_rank == 0) {
+        withhold = OSC_RBUF_FENCE_DATA;
+        for (int i = 0; i < MESSAGE && status == MPI_SUCCESS; i++) {
+            status = MPI_Put(mine, 8, MPI_BYTE, 1, 8, 8, MPI_BYTE, win);
+        }
+        check_that(status != MPI_SUCCESS && withheld.used > 0, "a full message: no error");
+        withheld.used = 0;
+        add(1, 0);
+    }
+    check_mpi(MPI_Win_fence(0, win), "a fence without the message");
+    sum = *(const long *) (const void *) memory;
+    check_that(check_rank == 0 || sum == 1, "behind a message that did not leave: %ld", sum);
+    win_end();
+}
+
+/* After a fence without a barrier, what goes below asks the target. */
+static void question(void)
+{
+    win_new();
+    exchange();
+    check_fill(mine, LARGE, 2);
+    if (check_rank == 0) {
+        withhold = OSC_RBUF_ASK;
+        check_that(MPI_Put(mine, LARGE, MPI_BYTE, 1, 0, LARGE, MPI_BYTE, win) != MPI_SUCCESS,
+                   "a question that does not leave is no error");
+        check_that(withheld.used > 0, "no question was refused");
+        withheld.used = 0;
+        check_mpi(MPI_Put(mine, LARGE, MPI_BYTE, 1, 0, LARGE, MPI_BYTE, win), "the same put");
+    }
+    check_mpi(MPI_Win_fence(0, win), "a fence behind it");
+    if (check_rank == 1) {
+        check_match(memory, LARGE, 2, "a put of the second try");
+    }
+    exchange();
+    withhold = check_rank == 0 ? OSC_RBUF_ASK : 0;
+    check_that((MPI_Win_lock_all(0, win) == MPI_SUCCESS) == (check_rank != 0),
+               "all are locked, though a question has not left");
+    if (check_rank == 0) {
+        withheld.used = 0;
+        check_mpi(MPI_Win_lock_all(0, win), "the second try");
+    }
+    check_mpi(MPI_Win_unlock_all(win), "its end");
+    win_end();
+}
+
+/* The answer is refused: it is the target's error. */
+static void answer(void)
+{
+    int status;
+
+    win_new();
+    exchange();
+    check_fill(mine, LARGE, 3);
+    if (check_rank == 0) {
+        check_mpi(MPI_Put(mine, LARGE, MPI_BYTE, 1, 0, LARGE, MPI_BYTE, win), "a late put");
+    } else {
+        withhold = OSC_RBUF_ENDED;
+        await_withheld();
+        send_withheld("an answer");
+    }
+    status = MPI_Win_fence(0, win);
+    check_that((status == MPI_SUCCESS) == (check_rank == 0), "an answer that does not leave: %d",
+               status);
+    if (check_rank == 1) {
+        check_match(memory, LARGE, 3, "a put behind the answer");
+    }
+    win_end();
+}
+
+static void collective(void)
+{
+    win_new();
+    exchange();
+    fail_barrier = true;
+    check_that(MPI_Win_fence(MPI_MODE_NOPRECEDE, win) != MPI_SUCCESS,
+               "a barrier that failed is no error where an epoch begins");
+    add(1, 0);
+    check_that(MPI_Win_fence(MPI_MODE_NOSUCCEED, win) != MPI_SUCCESS,
+               "a barrier that failed is no error where the last one ends");
+    fail_barrier = false;
+    check_mpi(MPI_Win_fence(0, win), "a fence behind it");
+    check_that(check_rank == 0 || *(long *) (void *) memory == 2, "a sum is wrong");
+    fail_sums = true;
+    check_that(MPI_Win_fence(0, win) != MPI_SUCCESS, "sums that failed are no error");
+    fail_sums = false;
+    win_end();
+}
+
+/* Messages that no process of ours sends are dropped. */
+static void unknown(void)
+{
+    const struct osc_rbuf_header kinds[] = {{0, 0}, {OSC_RBUF_KINDS, 0}, {UINT32_MAX, 0}};
+
+    win_new();
+    exchange();
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        send_by_pml(&kinds[i], sizeof(kinds[i]), 1 - check_rank, window_tag, window_comm);
+    }
+    send_by_pml(kinds, 1, 1 - check_rank, window_tag, window_comm);
+    send_by_pml(kinds, sizeof(kinds[0]), 1 - check_rank, window_tag + 1, window_comm);
+    exchange();
+    check_that(*(long *) (void *) (memory + AREA - 8) == 2, "behind unknown messages");
+    win_end();
+}
+
+/* A type of Fortran's that none of MPI's own is like. */
+static void unlike_all(void)
+{
+    const double one = 1;
+    MPI_Datatype type;
+    int status, id;
+
+    if (MPI_Type_create_f90_real(15, 307, &type) != MPI_SUCCESS) {
+        return;
+    }
+    win_new();
+    id = type->id;
+    type->id = INT16_MAX;
+    status = MPI_Accumulate(&one, 1, type, 1, 0, 1, type, MPI_REPLACE, win);
+    type->id = id;
+    check_that(status != MPI_SUCCESS, "a type that there is none of was packed");
+    check_mpi(MPI_Win_fence(0, win), "a fence behind it");
+    win_end();
+}
+
+/* ---- others go on ---- */
+
+static bool going_on;
+static double since;
+
+/* As another thread would: there is never a moment with nothing under way. */
+static int go_on(void)
+{
+    const bool now = going_on && MPI_Wtime() - since < CHECK_PATIENCE_S;
+
+    if (now) {
+        going_on = false; /* this makes progress, too */
+        add(1, 0);
+        going_on = true;
+    }
+    return now;
+}
+
+static void others(void)
+{
+    const long ones[2] = {1, 1};
+    const long sent = counter_read("osc_rbuf_active_sent");
+    MPI_Datatype type;
+
+    win_new();
+    MPI_Type_vector(2, 1, 2, MPI_LONG, &type);
+    MPI_Type_commit(&type);
+    opal_progress_register(go_on);
+    MPI_Win_lock_all(0, win);
+    if (check_rank == 0) {
+        add(1, 0);
+        since = MPI_Wtime();
+        going_on = true;
+        MPI_Accumulate(ones, 2, MPI_LONG, 1, 64, 1, type, MPI_SUM, win);
+        going_on = false;
+        check_that(MPI_Wtime() - since < CHECK_PATIENCE_S, "it waited until others were done");
+    }
+    MPI_Win_unlock_all(win);
+    check_that(check_rank != 0 || counter_read("osc_rbuf_active_sent") > sent,
+               "nothing went as an active message");
+    opal_progress_unregister(go_on);
+    MPI_Type_free(&type);
+    MPI_Barrier(MPI_COMM_WORLD);
+    check_that(check_rank == 0 || ((long *) (void *) memory)[8] == 1, "a sum is wrong");
+    win_end();
+}
+
+int main(int argc, char **argv)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%d", MESSAGE);
+    if (check_pack_one_sided()) {
+        setenv("OMPI_MCA_osc_rbuf_message_size", text, 1);
+    }
+    check_begin(&argc, &argv);
+    counter_begin();
+    if (check_ranks != 2 || !check_is_rbuf()) {
+        check_skip("wants two ranks, and rbuf");
+    }
+    mine = check_memory(AREA);
+    next_isend = mca_pml.pml_isend;
+    mca_pml.pml_isend = send_or_not;
+    held();
+    long_ones(true, INT16_MAX, false);
+    long_ones(true, INT16_MAX, true);
+    long_ones(false, 1, true);
+    reply();
+    full();
+    question();
+    answer();
+    collective();
+    unknown();
+    unlike_all();
+    others();
+    mca_pml.pml_isend = next_isend;
+    free(mine);
+    counter_end();
+    return check_end();
+}
