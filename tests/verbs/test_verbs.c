@@ -125,76 +125,111 @@ static void post_and_wait(struct adapter *adapter, struct rbuf_fab_queue *queue,
     ck_assert_int_eq(adapter_next(adapter->port).status, 0);
 }
 
-START_TEST(writes_reads_and_atomics)
-{
+enum { TRANSFER_BYTES = 300000 };
+
+/* Two memories of that length with a pattern in the first, and queues from one to the other. */
+struct transfer {
     struct adapter adapter;
     struct adapter_pair pair;
     struct rbuf_memory from, to;
+};
+
+static void transfer_open(struct transfer *transfer)
+{
+    struct rbuf_port *port;
     struct rbuf_problem problem;
+
+    adapter_open(&transfer->adapter);
+    port = transfer->adapter.port;
+    adapter_ok(
+        rbuf_memory_allocate(port, TRANSFER_BYTES, ADAPTER_ACCESS, &transfer->from, &problem),
+        &problem);
+    adapter_ok(rbuf_memory_allocate(port, TRANSFER_BYTES, ADAPTER_ACCESS, &transfer->to, &problem),
+               &problem);
+    transfer->pair = adapter_connect(&transfer->adapter, RBUF_BULK, 16);
+    for (uint32_t i = 0; i < TRANSFER_BYTES; i++) {
+        ((uint8_t *) transfer->from.base)[i] = (uint8_t) (i * 31 + i / 251);
+    }
+}
+
+static void transfer_close(struct transfer *transfer)
+{
+    rbuf_queue_close(transfer->pair.a);
+    rbuf_queue_close(transfer->pair.b);
+    rbuf_memory_free(&transfer->from);
+    rbuf_memory_free(&transfer->to);
+    adapter_close(&transfer->adapter);
+}
+
+/* All of the first memory to the second; then 100 bytes with an immediate, to its ninth byte. */
+static void check_writes(struct transfer *transfer)
+{
+    const struct rbuf_memory *from = &transfer->from, *to = &transfer->to;
     struct rbuf_work work = {.kind = RBUF_WORK_RMA};
     struct rbuf_completion completion;
-    struct rbuf_fab_rma rma;
-    const uint32_t bytes = 300000;
-    uint64_t *words;
 
-    adapter_open(&adapter);
-    adapter_ok(rbuf_memory_allocate(adapter.port, bytes, ADAPTER_ACCESS, &from, &problem),
-               &problem);
-    adapter_ok(rbuf_memory_allocate(adapter.port, bytes, ADAPTER_ACCESS, &to, &problem), &problem);
-    pair = adapter_connect(&adapter, RBUF_BULK, 16);
-    for (uint32_t i = 0; i < bytes; i++) {
-        ((uint8_t *) from.base)[i] = (uint8_t) (i * 31 + i / 251);
-    }
-    ck_assert_int_eq(rbuf_fab_write(pair.a, from.base, from.mr->lkey, bytes, (uintptr_t) to.base,
-                                    to.mr->rkey, &work),
+    ck_assert_int_eq(rbuf_fab_write(transfer->pair.a, from->base, from->mr->lkey, TRANSFER_BYTES,
+                                    (uintptr_t) to->base, to->mr->rkey, &work),
                      RBUF_FAB_OK);
-    completion = adapter_next(adapter.port);
+    completion = adapter_next(transfer->adapter.port);
     ck_assert_int_eq(completion.status, 0);
     ck_assert_ptr_eq(completion.work, &work);
-    ck_assert_int_eq(memcmp(from.base, to.base, bytes), 0);
+    ck_assert_int_eq(memcmp(from->base, to->base, TRANSFER_BYTES), 0);
 
-    ck_assert_int_eq(rbuf_fab_write_immediate(pair.a, from.base, from.mr->lkey, 100,
-                                              (uintptr_t) to.base + 8, to.mr->rkey, 0x12345678,
+    ck_assert_int_eq(rbuf_fab_write_immediate(transfer->pair.a, from->base, from->mr->lkey, 100,
+                                              (uintptr_t) to->base + 8, to->mr->rkey, 0x12345678,
                                               NULL),
                      RBUF_FAB_OK);
-    completion = adapter_next(adapter.port);
+    completion = adapter_next(transfer->adapter.port);
     ck_assert_int_eq(completion.kind, RBUF_COMPLETION_IMMEDIATE);
     ck_assert_uint_eq(completion.immediate, 0x12345678);
-    ck_assert_int_eq(memcmp(from.base, (char *) to.base + 8, 100), 0);
+    ck_assert_int_eq(memcmp(from->base, (char *) to->base + 8, 100), 0);
     ck_assert_int_eq(adapter_repost(completion.buffer), 0);
+}
 
-    memset(from.base, 0, bytes);
+/* On the second memory's first word; what it was comes to the first memory. */
+static void check_atomics(struct transfer *transfer, struct rbuf_fab_rma *rma)
+{
+    uint64_t *words = transfer->to.base;
+    const uint64_t *was = transfer->from.base;
+
+    words[0] = 40;
+    rma->verb = RBUF_FAB_FETCH_ADD;
+    rma->bytes = sizeof(*words);
+    rma->remote = (uintptr_t) words;
+    rma->operand = 2;
+    post_and_wait(&transfer->adapter, transfer->pair.a, rma);
+    ck_assert_uint_eq(was[0], 40);
+    rma->verb = RBUF_FAB_COMPARE_SWAP;
+    rma->compare = 42;
+    rma->operand = 77;
+    post_and_wait(&transfer->adapter, transfer->pair.a, rma);
+    ck_assert_uint_eq(was[0], 42);
+    ck_assert_uint_eq(words[0], 77);
+}
+
+START_TEST(writes_reads_and_atomics)
+{
+    struct transfer transfer;
+    struct rbuf_work work = {.kind = RBUF_WORK_RMA};
+    struct rbuf_fab_rma rma;
+
+    transfer_open(&transfer);
+    check_writes(&transfer);
+    memset(transfer.from.base, 0, TRANSFER_BYTES);
     rma = (struct rbuf_fab_rma){.verb = RBUF_FAB_READ,
                                 .bytes = 5000,
-                                .local = from.base,
-                                .remote = (uintptr_t) to.base + 8,
-                                .lkey = from.mr->lkey,
-                                .rkey = to.mr->rkey,
+                                .local = transfer.from.base,
+                                .remote = (uintptr_t) transfer.to.base + 8,
+                                .lkey = transfer.from.mr->lkey,
+                                .rkey = transfer.to.mr->rkey,
                                 .work = &work};
-    post_and_wait(&adapter, pair.a, &rma);
-    ck_assert_int_eq(memcmp(from.base, (char *) to.base + 8, 5000), 0);
-
-    if (adapter.port->atomics) {
-        words = to.base;
-        words[0] = 40;
-        rma.verb = RBUF_FAB_FETCH_ADD;
-        rma.bytes = sizeof(*words);
-        rma.remote = (uintptr_t) words;
-        rma.operand = 2;
-        post_and_wait(&adapter, pair.a, &rma);
-        ck_assert_uint_eq(((uint64_t *) from.base)[0], 40);
-        rma.verb = RBUF_FAB_COMPARE_SWAP;
-        rma.compare = 42;
-        rma.operand = 77;
-        post_and_wait(&adapter, pair.a, &rma);
-        ck_assert_uint_eq(((uint64_t *) from.base)[0], 42);
-        ck_assert_uint_eq(words[0], 77);
+    post_and_wait(&transfer.adapter, transfer.pair.a, &rma);
+    ck_assert_int_eq(memcmp(transfer.from.base, (char *) transfer.to.base + 8, 5000), 0);
+    if (transfer.adapter.port->atomics) {
+        check_atomics(&transfer, &rma);
     }
-    rbuf_queue_close(pair.a);
-    rbuf_queue_close(pair.b);
-    rbuf_memory_free(&from);
-    rbuf_memory_free(&to);
-    adapter_close(&adapter);
+    transfer_close(&transfer);
 }
 END_TEST
 
