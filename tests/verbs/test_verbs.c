@@ -17,11 +17,10 @@ START_TEST(messages_arrive)
     struct adapter adapter;
     struct adapter_pair pair;
     struct rbuf_memory memory;
-    struct rbuf_problem problem;
     unsigned received = 0, sent = 0;
 
     adapter_open(&adapter);
-    adapter_ok(rbuf_memory_allocate(adapter.port, 4096, 0, &memory, &problem), &problem);
+    adapter_allocate(&adapter, 4096, 0, &memory);
     pair = adapter_connect(&adapter, RBUF_CONTROL, 64);
     for (unsigned i = 0; i < 500; i++) {
         struct rbuf_work work = {.kind = RBUF_WORK_SEND};
@@ -61,8 +60,7 @@ START_TEST(messages_arrive)
     ck_assert_uint_eq(received, 500);
     ck_assert_uint_eq(sent, 500);
     ck_assert_uint_eq(adapter.port->fab.signalled, 0);
-    rbuf_queue_close(pair.a);
-    rbuf_queue_close(pair.b);
+    adapter_disconnect(&pair);
     rbuf_memory_free(&memory);
     adapter_close(&adapter);
 }
@@ -108,8 +106,7 @@ START_TEST(buffers_are_reposted_in_batches)
         ck_assert_int_eq(rbuf_receive_post(receive), 0);
         ck_assert_uint_eq(receive->recycled_count, 0);
     }
-    rbuf_queue_close(pair.a);
-    rbuf_queue_close(pair.b);
+    adapter_disconnect(&pair);
     adapter_close(&adapter);
 }
 END_TEST
@@ -136,16 +133,9 @@ struct transfer {
 
 static void transfer_open(struct transfer *transfer)
 {
-    struct rbuf_port *port;
-    struct rbuf_problem problem;
-
     adapter_open(&transfer->adapter);
-    port = transfer->adapter.port;
-    adapter_ok(
-        rbuf_memory_allocate(port, TRANSFER_BYTES, ADAPTER_ACCESS, &transfer->from, &problem),
-        &problem);
-    adapter_ok(rbuf_memory_allocate(port, TRANSFER_BYTES, ADAPTER_ACCESS, &transfer->to, &problem),
-               &problem);
+    adapter_allocate(&transfer->adapter, TRANSFER_BYTES, ADAPTER_ACCESS, &transfer->from);
+    adapter_allocate(&transfer->adapter, TRANSFER_BYTES, ADAPTER_ACCESS, &transfer->to);
     transfer->pair = adapter_connect(&transfer->adapter, RBUF_BULK, 16);
     for (uint32_t i = 0; i < TRANSFER_BYTES; i++) {
         ((uint8_t *) transfer->from.base)[i] = (uint8_t) (i * 31 + i / 251);
@@ -154,8 +144,7 @@ static void transfer_open(struct transfer *transfer)
 
 static void transfer_close(struct transfer *transfer)
 {
-    rbuf_queue_close(transfer->pair.a);
-    rbuf_queue_close(transfer->pair.b);
+    adapter_disconnect(&transfer->pair);
     rbuf_memory_free(&transfer->from);
     rbuf_memory_free(&transfer->to);
     adapter_close(&transfer->adapter);
@@ -239,14 +228,12 @@ START_TEST(unsignalled_writes_retire)
     struct adapter adapter;
     struct adapter_pair pair;
     struct rbuf_memory memory;
-    struct rbuf_problem problem;
     struct rbuf_completion completion;
     unsigned waits = 0;
     uint64_t *word;
 
     adapter_open(&adapter);
-    adapter_ok(rbuf_memory_allocate(adapter.port, 4096, ADAPTER_ACCESS, &memory, &problem),
-               &problem);
+    adapter_allocate(&adapter, 4096, ADAPTER_ACCESS, &memory);
     word = memory.base;
     pair = adapter_connect(&adapter, RBUF_CONTROL, 32);
     for (uint64_t i = 1; i <= 10000;) {
@@ -269,8 +256,7 @@ START_TEST(unsignalled_writes_retire)
     adapter_quiet(adapter.port);
     ck_assert_uint_le(adapter.port->fab.signalled, 1);
     ck_assert_uint_gt(waits, 0);
-    rbuf_queue_close(pair.a);
-    rbuf_queue_close(pair.b);
+    adapter_disconnect(&pair);
     ck_assert_uint_eq(adapter.port->fab.signalled, 0);
     rbuf_memory_free(&memory);
     adapter_close(&adapter);
@@ -283,14 +269,12 @@ START_TEST(failed_unsignalled_write)
     struct adapter adapter;
     struct adapter_pair pair;
     struct rbuf_memory memory;
-    struct rbuf_problem problem;
     struct rbuf_work works[4] = {0};
     unsigned back = 0, reports = 0;
     uint64_t value = 1;
 
     adapter_open(&adapter);
-    adapter_ok(rbuf_memory_allocate(adapter.port, 4096, ADAPTER_ACCESS, &memory, &problem),
-               &problem);
+    adapter_allocate(&adapter, 4096, ADAPTER_ACCESS, &memory);
     pair = adapter_connect(&adapter, RBUF_CONTROL, 32);
     for (int i = 0; i < 4; i++) {
         works[i].kind = RBUF_WORK_RMA;
@@ -319,8 +303,7 @@ START_TEST(failed_unsignalled_write)
     ck_assert_uint_eq(reports, 1);
     adapter_quiet(adapter.port);
     ck_assert_uint_eq(adapter.port->fab.signalled, 0);
-    rbuf_queue_close(pair.a);
-    rbuf_queue_close(pair.b);
+    adapter_disconnect(&pair);
     rbuf_memory_free(&memory);
     adapter_close(&adapter);
 }
@@ -333,14 +316,12 @@ START_TEST(flush_brings_everything_back)
     struct adapter adapter;
     struct adapter_pair pair;
     struct rbuf_memory memory;
-    struct rbuf_problem problem;
     struct rbuf_work works[8] = {0};
     unsigned seen[8] = {0};
     unsigned posted = 0, back = 0;
 
     adapter_open(&adapter);
-    adapter_ok(rbuf_memory_allocate(adapter.port, 1 << 20, ADAPTER_ACCESS, &memory, &problem),
-               &problem);
+    adapter_allocate(&adapter, 1 << 20, ADAPTER_ACCESS, &memory);
     pair = adapter_connect(&adapter, RBUF_BULK, 32);
     for (unsigned i = 0; i < 24; i++) {
         struct rbuf_work *work = i % 3 == 2 ? &works[posted] : NULL;
@@ -367,8 +348,7 @@ START_TEST(flush_brings_everything_back)
     }
     adapter_quiet(adapter.port);
     ck_assert_uint_eq(adapter.port->fab.signalled, 0);
-    rbuf_queue_close(pair.a);
-    rbuf_queue_close(pair.b);
+    adapter_disconnect(&pair);
     rbuf_memory_free(&memory);
     adapter_close(&adapter);
 }
@@ -380,11 +360,9 @@ START_TEST(closing_early_leaves_nothing)
 {
     struct adapter adapter;
     struct rbuf_memory memory;
-    struct rbuf_problem problem;
 
     adapter_open(&adapter);
-    adapter_ok(rbuf_memory_allocate(adapter.port, 1 << 20, ADAPTER_ACCESS, &memory, &problem),
-               &problem);
+    adapter_allocate(&adapter, 1 << 20, ADAPTER_ACCESS, &memory);
     for (int round = 0; round < 30; round++) {
         struct adapter_pair pair = adapter_connect(&adapter, RBUF_BULK, 64);
 
@@ -397,8 +375,7 @@ START_TEST(closing_early_leaves_nothing)
         if (round % 3 != 0) {
             rbuf_queue_error(pair.a);
         }
-        rbuf_queue_close(pair.a);
-        rbuf_queue_close(pair.b);
+        adapter_disconnect(&pair);
         ck_assert_uint_eq(adapter.port->fab.signalled, 0);
         adapter_quiet(adapter.port);
         ck_assert_uint_eq(adapter.port->send_cq[0].reserved, 0);
@@ -451,8 +428,7 @@ START_TEST(sweeping_brings_buffers_back)
             }
         }
         ck_assert_uint_eq(received, MESSAGES);
-        rbuf_queue_close(pair.a);
-        rbuf_queue_close(pair.b);
+        adapter_disconnect(&pair);
     }
     adapter_close(&adapter);
 }
