@@ -397,12 +397,10 @@ print_json()
 draw_picture()
 {
     local wire=() csv=$build/demo.csv
-    case $fabric_name in
-    softhca:graphene) wire=(--wire 1.4G,2us) ;;
-    softhca:infini) wire=(--wire 3G,1500ns) ;;
-    softhca:roce40) wire=(--wire 4.5G,1500ns) ;;
-    softhca:edr) wire=(--wire 12G,1us) ;;
-    esac
+    if [[ $fabric_name == softhca:* ]]; then
+        profile_figures "$profile" || return
+        [ "$profile_bandwidth" -eq 0 ] || wire=(--wire "$profile_bandwidth,${profile_latency}ns")
+    fi
     echo "ping-pong with fresh buffers, 4 KB to 8 MB, over each transport ..."
     local where=(--profile "$profile")
     [ $placed = no ] || where=()

@@ -283,6 +283,14 @@ judge()
     perl "$top/contrib/speed_judge.pl" "$results"
 }
 
+# The network that a profile is, for the judge: once for each.
+note_network()
+{
+    local file=$results/networks.csv
+    [ -s "$file" ] || echo "profile,bandwidth,latency_ns" >"$file"
+    grep -q "^$1," "$file" || { profile_figures "$1" && echo "$1,$profile_bandwidth,$profile_latency" >>"$file"; }
+}
+
 # run_step STEP[:PROFILE]: with each of its profiles, or that one.
 run_step()
 {
@@ -296,6 +304,7 @@ run_step()
     fi
     for profile in ${profiles//,/ }; do
         begin=$SECONDS
+        note_network "$profile" || failed=1
         printf '%-10s %-10s ' "$name" "$profile"
         "step_$name" "$profile"
         echo "$((SECONDS - begin)) s"

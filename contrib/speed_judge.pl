@@ -15,8 +15,6 @@ use rounds 'middle';
 
 my $directory = shift // die "usage: speed_judge.pl DIRECTORY\n";
 
-# Networks of the emulated adapter: bytes/s, and microseconds one way.
-my %network = (graphene => [1.4e9, 2], infini => [3e9, 1.5], roce40 => [4.5e9, 1.5]);
 my @rivals = qw(rcache openib-pinned openib-unpinned ucx);
 my @large = map { 16384 << $_ } 0 .. 10;
 my ($met, $missed, $absent) = (0, 0, 0);
@@ -129,18 +127,22 @@ sub judge_rivals {
     }
 }
 
+# The network is what speed.sh noted in networks.csv.
 sub judge_wire {
     my ($profile) = @_;
-    my ($rate, $latency) = @{ $network{$profile} };
+    my ($network) = grep { $_->{profile} eq $profile } lines_of('networks');
     my @limits = ([65536, $profile eq 'infini' ? 1.22 : 1.15], [262144, $profile eq 'infini' ? 1.065 : 1.05],
         (map { [$_, 1.02] } grep { $_ >= 1048576 } @large), [65536, 1.08], [262144, 1.03]);
     print "\n$profile: fresh buffers, time beside the wire's (bytes / bandwidth + latency)\n";
     for my $pair (@limits) {
         my ($size, $limit) = @$pair;
         my $ours = time_of(step_for($profile, $size), $profile, 'superpipeline', $size, 'fresh');
-        my $wire = $size / $rate * 1e6 + $latency;
-        target(sprintf('superpipeline / wire, %s', human($size)), '<=', $limit,
-            middle(map { $_ / $wire } values %$ours));
+        my @parts;
+        if ($network) {
+            my $wire = $size / $network->{bandwidth} * 1e6 + $network->{latency_ns} / 1e3;
+            @parts = map { $_ / $wire } values %$ours;
+        }
+        target(sprintf('superpipeline / wire, %s', human($size)), '<=', $limit, middle(@parts));
     }
 }
 

@@ -196,6 +196,19 @@ fabric_choose()
     fi
 }
 
+# profile_figures PROFILE: sets what the launcher of the emulated adapter sets for that profile: profile_bandwidth
+# (bytes/s, 0: unlimited), profile_latency (ns), profile_reg and profile_reg_page (ns of a registration, and of each 4 KB
+# page). Returns 1 with the launcher's message if it knows none of that name.
+profile_figures()
+{
+    local figures
+    # shellcheck disable=SC2016 # for the launcher's command
+    figures=$("${SOFTHCA:-softhca}" --profile "$1" -- sh -c 'echo "$SOFTHCA_BANDWIDTH,$SOFTHCA_LATENCY,$SOFTHCA_REG"') ||
+        return 1
+    # shellcheck disable=SC2034 # for the caller
+    IFS=, read -r profile_bandwidth profile_latency profile_reg profile_reg_page <<<"$figures"
+}
+
 # fabric_ask: sets fabric_name and fabric_hosts to what the ranks of a job with mpi_args find on their
 # nodes, in the order of ranks: "mlx5_0", "node1+node2". Nothing is emulated. Returns 1 with a message if
 # the job cannot be started.

@@ -140,16 +140,59 @@ static bool exceeds_limit(size_t length)
     return limit && stats_registered_now() + length > limit;
 }
 
+/* Enters a region with all but its mr, which the caller fills in; NULL if there is no room. */
+static struct memory_region *enter_region(struct ibv_pd *pd, void *addr, size_t length,
+                                          uint64_t iova, unsigned access,
+                                          const struct shared_pages *pages, uint32_t *key)
+{
+    struct memory_region *region = calloc(1, sizeof(*region));
+    struct memory_region_entry *entry;
+
+    if (!region)
+        return NULL;
+    stale_settle();
+    pthread_mutex_lock(&entries_mutex);
+    entry = take_entry(key);
+    if (!entry) {
+        pthread_mutex_unlock(&entries_mutex);
+        free(region);
+        return NULL;
+    }
+    entry->domain = pd->handle;
+    entry->access = access;
+    entry->iova = iova;
+    entry->length = length;
+    entry->addr = (uintptr_t) addr;
+    entry->pages = *pages;
+    atomic_store(&entry->stale_begin, UINT64_MAX);
+    atomic_store(&entry->stale_end, 0);
+    atomic_store(&entry->stale_reported, false);
+    region->entry = entry;
+    stale_add(region);
+    atomic_store_explicit(&entry->key, *key, memory_order_release);
+    pthread_mutex_unlock(&entries_mutex);
+    return region;
+}
+
+/* Has the pages brought in; 0 or the errno value. What faults took is added to *took, ns. */
+static int bring_in(void *addr, size_t length, unsigned access, uint64_t *took)
+{
+    long faults = faults_so_far();
+    uint64_t begin = clock_now();
+    int err = make_present((uintptr_t) addr, length, access);
+
+    if (faults_so_far() != faults)
+        *took += clock_now() - begin;
+    return err;
+}
+
 static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
                                       unsigned access)
 {
     uint64_t begin = clock_now(), took = 0;
     uint64_t model = config.registration.base_ns +
                      config.registration.page_ns * pages_of((uintptr_t) addr, length);
-    struct memory_region_entry *entry;
-    struct memory_region *region;
-    uint64_t present;
-    long faults;
+    struct memory_region *region = NULL;
     struct shared_pages pages;
     uint32_t key;
     int err;
@@ -166,35 +209,14 @@ static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t leng
         return NULL;
     }
     pages = shared_pages_give((uintptr_t) addr, length);
-    faults = faults_so_far();
-    present = clock_now();
-    err = make_present((uintptr_t) addr, length, access);
-    if (err)
-        goto release_pages;
-    if (faults_so_far() != faults)
-        took = clock_now() - present;
-    err = ENOMEM;
-    region = calloc(1, sizeof(*region));
-    if (!region)
-        goto release_pages;
-    stale_settle();
-    pthread_mutex_lock(&entries_mutex);
-    entry = take_entry(&key);
-    if (!entry)
-        goto free_region;
-    entry->domain = pd->handle;
-    entry->access = access;
-    entry->iova = iova;
-    entry->length = length;
-    entry->addr = (uintptr_t) addr;
-    entry->pages = pages;
-    atomic_store(&entry->stale_begin, UINT64_MAX);
-    atomic_store(&entry->stale_end, 0);
-    atomic_store(&entry->stale_reported, false);
-    region->entry = entry;
-    stale_add(region);
-    atomic_store_explicit(&entry->key, key, memory_order_release);
-    pthread_mutex_unlock(&entries_mutex);
+    err = bring_in(addr, length, access, &took);
+    if (!err)
+        region = enter_region(pd, addr, length, iova, access, &pages, &key);
+    if (!region) {
+        shared_pages_take_back(&pages);
+        errno = err ? err : ENOMEM;
+        return NULL;
+    }
     region->mr = (struct ibv_mr){.context = pd->context,
                                  .pd = pd,
                                  .addr = addr,
@@ -207,14 +229,6 @@ static struct ibv_mr *register_region(struct ibv_pd *pd, void *addr, size_t leng
               pages.number ? ", shared pages" : "");
     spin_until(begin + model + took);
     return &region->mr;
-
-free_region:
-    pthread_mutex_unlock(&entries_mutex);
-    free(region);
-release_pages:
-    shared_pages_take_back(&pages);
-    errno = err;
-    return NULL;
 }
 
 #undef ibv_reg_mr

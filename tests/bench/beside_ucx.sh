@@ -6,10 +6,8 @@
 
 here=$(cd "$(dirname "$0")" && pwd)
 beside=$here/../../contrib/beside_ucx.sh
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-TALLY_LOGS=$work
-. "$here/../tally.sh"
+# shellcheck source=tests/bench/common.sh
+. "$here/common.sh"
 
 refuses() { # OPTION...
     local status=0

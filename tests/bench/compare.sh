@@ -5,20 +5,11 @@
 # keep what they were called with and print known times.
 
 here=$(cd "$(dirname "$0")" && pwd)
-compare=$here/../../ompi-mca-btl-rbuf/compare/compare.sh
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-TALLY_LOGS=$work
-. "$here/../tally.sh"
+tested=$here/../../ompi-mca-btl-rbuf/compare/compare.sh
+# shellcheck source=tests/bench/common.sh
+. "$here/common.sh"
 
-mkdir "$work/bin"
-cat >"$work/bin/softhca" <<'END'
-#!/bin/bash
-echo "softhca $*" >>"$CALLS"
-while [ "$1" != -- ]; do shift; done
-shift
-exec "$@"
-END
+stand_in_adapter
 # The staged protocol takes 100 us and more in later calls, the others twice as long.
 cat >"$work/bin/mpirun" <<'END'
 #!/bin/bash
@@ -40,35 +31,9 @@ cat >"$work/bin/ompi_info" <<'END'
 #!/bin/sh
 echo mca:btl:openib:version
 END
-printf '#!/bin/sh\nexit 1\n' >"$work/bin/ibv_devinfo"
-cp "$work/bin/ibv_devinfo" "$work/bin/rbuf-bench"
+stand_in 1 rbuf-bench
 chmod +x "$work/bin"/*
-export PATH=$work/bin:$PATH CALLS=$work/calls MPIRUN=$work/bin/mpirun SOFTHCA=$work/bin/softhca \
-    RBUF_BENCH=$work/bin/rbuf-bench RBUF_COMPONENT_DIR=
-
-# run NAME STATUS OPTION...: its output is the log of that name; the calls are in $work/calls.
-run() {
-    local name=$1 wanted=$2 status=0
-    shift 2
-    : >"$CALLS"
-    "$compare" "$@" >"$(log_of "$name")" 2>&1 </dev/null || status=$?
-    if [ $status -eq "$wanted" ]; then
-        pass "$name"
-    else
-        fail "$name" "exit status $status"
-        show_log "$name"
-    fi
-}
-
-# found FILE PATTERN: a line of the file is like that.
-found() {
-    if grep -qE -- "$2" "$1"; then
-        pass "  $2"
-    else
-        fail "  $2" "not in:"
-        tail -n 20 "$1" | sed 's/^/      | /'
-    fi
-}
+export RBUF_BENCH=$work/bin/rbuf-bench LAUNCHES=$CALLS
 
 run "two rounds" 0 --transports superpipeline,rcache --rounds 2 --csv "$work/a.csv" --gap 100ns
 found "$CALLS" "^softhca --profile graphene --gap 100ns -- "

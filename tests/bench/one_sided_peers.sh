@@ -5,19 +5,11 @@
 # known times.
 
 here=$(cd "$(dirname "$0")" && pwd)
-peers=$here/../../contrib/one_sided_peers.sh
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-TALLY_LOGS=$work
-. "$here/../tally.sh"
+tested=$here/../../contrib/one_sided_peers.sh
+# shellcheck source=tests/bench/common.sh
+. "$here/common.sh"
 
-mkdir "$work/bin"
-cat >"$work/bin/softhca" <<'END'
-#!/bin/bash
-while [ "$1" != -- ]; do shift; done
-shift
-exec "$@"
-END
+stand_in_adapter
 cat >"$work/bin/mpirun" <<'END'
 #!/bin/bash
 echo "mpirun $*" >>"$CALLS"
@@ -42,39 +34,10 @@ case "$*" in
     ;;
 esac
 END
-printf '#!/bin/sh\nexit 1\n' >"$work/bin/ibv_devinfo"
-cp "$work/bin/ibv_devinfo" "$work/bin/pkg-config"
-cp "$work/bin/ibv_devinfo" "$work/bin/caf"
-cp "$work/bin/ibv_devinfo" "$work/bin/ga-config"
-printf '#!/bin/sh\nexit 0\n' >"$work/bin/mpicc"
-cp "$work/bin/mpicc" "$work/bin/nwchem"
+stand_in 1 pkg-config caf ga-config
+stand_in 0 mpicc nwchem
 chmod +x "$work/bin"/*
-export PATH=$work/bin:$PATH CALLS=$work/calls MPIRUN=$work/bin/mpirun SOFTHCA=$work/bin/softhca \
-    RBUF_BUILD=$work RBUF_COMPONENT_DIR= FAILS=nothing-at-all
-
-# run NAME STATUS OPTION...: its output is the log of that name; the calls are in $CALLS.
-run() {
-    local name=$1 wanted=$2 status=0
-    shift 2
-    : >"$CALLS"
-    "$peers" "$@" >"$(log_of "$name")" 2>&1 </dev/null || status=$?
-    if [ $status -eq "$wanted" ]; then
-        pass "$name"
-    else
-        fail "$name" "exit status $status"
-        show_log "$name"
-    fi
-}
-
-# found FILE PATTERN: a line of the file is like that.
-found() {
-    if grep -qE -- "$2" "$1"; then
-        pass "  $2"
-    else
-        fail "  $2" "not in:"
-        tail -n 20 "$1" | sed 's/^/      | /'
-    fi
-}
+export RBUF_BUILD=$work FAILS=nothing-at-all
 
 run "epochs" 0 --rounds 2 --csv "$work/e.csv" epochs
 found "$work/e.csv" "^softhca:infini,1,rbuf,put-pscw,1.5,no$"

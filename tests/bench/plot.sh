@@ -6,10 +6,8 @@
 
 here=$(cd "$(dirname "$0")" && pwd)
 plot=$here/../../ompi-mca-btl-rbuf/compare/plot.sh
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-TALLY_LOGS=$work
-. "$here/../tally.sh"
+# shellcheck source=tests/bench/common.sh
+. "$here/common.sh"
 
 # Two transports, three rounds, two sizes; an overlap pattern besides.
 head=fabric,round,transport,size,buffers,pattern,type,cache,window,median_us,mb_per_s,messages_per_s,hidden_percent

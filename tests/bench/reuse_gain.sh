@@ -6,10 +6,8 @@
 
 here=$(cd "$(dirname "$0")" && pwd)
 gain=$here/../../contrib/reuse_gain.sh
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-TALLY_LOGS=$work
-. "$here/../tally.sh"
+# shellcheck source=tests/bench/common.sh
+. "$here/common.sh"
 
 # Of 10 us a copy takes 1.2 and a gathered message 0.2: equation 6 gives 10 %.
 {
@@ -25,31 +23,17 @@ TALLY_LOGS=$work
 } >"$work/lines"
 "$gain" --report "$work/lines" >"$work/out" 2>"$work/err"
 status=$?
-found() { # PATTERN
-    if grep -qE -- "$1" "$work/out"; then
-        pass "$1"
-    else
-        fail "$1" "not in:"
-        sed 's/^/      | /' "$work/out"
-    fi
-}
-found 'pingpong +8192 +10.00 +9.20 \+8.0 \(\+8.0 to \+8.0, 8\) +1200 +200 +10.0 +80.0 gather +met$'
-found 'put +8192 +10.00 +9.45 \+5.5 \(\+5.0 to \+6.0, 8\) +1200 +200 +10.0 +55.0 copy +missed$'
-found 'get +8192 +.* \+6.5 .* 65.0 gather +missed \?$'
-found 'pingpong +512 .* -1.0 +- copy +none$'
-found 'pingpong +1024 .* copy +slower$'
-found 'put +512 .* - +- +- +- copy +none$'
-found '^1 met, 2 missed, 2 none, 1 slower$'
+found "$work/out" 'pingpong +8192 +10.00 +9.20 \+8.0 \(\+8.0 to \+8.0, 8\) +1200 +200 +10.0 +80.0 gather +met$'
+found "$work/out" 'put +8192 +10.00 +9.45 \+5.5 \(\+5.0 to \+6.0, 8\) +1200 +200 +10.0 +55.0 copy +missed$'
+found "$work/out" 'get +8192 +.* \+6.5 .* 65.0 gather +missed \?$'
+found "$work/out" 'pingpong +512 .* -1.0 +- copy +none$'
+found "$work/out" 'pingpong +1024 .* copy +slower$'
+found "$work/out" 'put +512 .* - +- +- +- copy +none$'
+found "$work/out" '^1 met, 2 missed, 2 none, 1 slower$'
 try "what is missed has an exit status" test $status -eq 1
 try "nothing on stderr" test ! -s "$work/err"
 
-mkdir "$work/bin"
-cat >"$work/bin/softhca" <<'END'
-#!/bin/bash
-while [ "$1" != -- ]; do shift; done
-shift
-exec "$@"
-END
+stand_in_adapter
 cat >"$work/bin/mpirun" <<'END'
 #!/bin/bash
 echo "$SOFTHCA_SHARE_PAGES $*" >>"$CALLS"
@@ -65,9 +49,7 @@ case $* in
 *) echo "8192,reused,pingpong,bytes,warm,1,1,1,40,9,10.5,9,9,9,9,9" ;;
 esac
 END
-printf '#!/bin/sh\nexit 1\n' >"$work/bin/ibv_devinfo"
 chmod +x "$work/bin"/*
-export PATH=$work/bin:$PATH CALLS=$work/calls MPIRUN=$work/bin/mpirun SOFTHCA=$work/bin/softhca RBUF_COMPONENT_DIR=
 "$gain" --profiles infini --points in --rounds 2 --csv "$work/made" >"$work/out" 2>"$work/err"
 cat >"$work/wanted" <<'END'
 fabric,round,buffers,pattern,size,off_us,on_us,copied_ns,gathered_ns,way

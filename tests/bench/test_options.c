@@ -3,29 +3,21 @@
  * The command line of rbuf-bench, and that its help tells all of it.
  */
 #include "unit.h"
+#include "words.h"
 
 #include "bench/help.h"
 #include "bench/options.h"
 
-#include <getopt.h>
 #include <math.h>
-
-enum { MOST_WORDS = 16 };
 
 static struct bench_options options;
 
 /* Parses a line of words with blanks between them. */
 static enum options_result parse(const char *line)
 {
-    static char copy[512];
-    char *arguments[MOST_WORDS + 2] = {"rbuf-bench"};
-    int count = 1;
+    char *arguments[WORDS_MOST + 2];
+    int count = words_of("rbuf-bench", line, arguments);
 
-    snprintf(copy, sizeof copy, "%s", line);
-    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
-        arguments[count++] = word;
-    }
-    optind = 0; /* the C library's way to start anew */
     return bench_parse(&options, count, arguments);
 }
 

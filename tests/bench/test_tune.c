@@ -4,8 +4,8 @@
  * files.
  */
 #include "unit.h"
+#include "words.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,21 +18,13 @@
 #include "tune/plot.h"
 #include "tune/report.h"
 
-enum { MOST_WORDS = 16 };
-
 static struct tune_options options;
 
 static enum options_result parse(const char *line)
 {
-    static char copy[512];
-    char *arguments[MOST_WORDS + 2] = {"rbuf-tune"};
-    int count = 1;
+    char *arguments[WORDS_MOST + 2];
+    int count = words_of("rbuf-tune", line, arguments);
 
-    snprintf(copy, sizeof copy, "%s", line);
-    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
-        arguments[count++] = word;
-    }
-    optind = 0; /* the C library's way to start anew */
     return tune_parse(&options, count, arguments);
 }
 

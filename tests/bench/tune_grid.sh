@@ -6,10 +6,8 @@
 
 here=$(cd "$(dirname "$0")" && pwd)
 grid=$here/../../contrib/tune_grid.sh
-work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
-TALLY_LOGS=$work
-. "$here/../tally.sh"
+# shellcheck source=tests/bench/common.sh
+. "$here/common.sh"
 
 # lines FILE FACTOR...: six rounds, two sizes; the pick, then points whose times are FACTOR of its, a bit up
 # and down from round to round.

@@ -11,7 +11,7 @@
  * 2^20, beside what M. J. Rashti and A. Afsahi, 2011, compare in figure 3: 2^20 buckets with
  * chains, a balanced tree. What is done for the helper is timed alone and while another thread does
  * it, too, beside the spin lock of D. Li et al., 2011 (section 4.1). Copies are in the cache, and n
- * is R / (C - V), with R of 68 us and 200 ns a page and the look-up for V.
+ * is R / (C - V), with graphene's registration for R and the look-up for V.
  */
 #include <pthread.h>
 #include <search.h>
@@ -25,6 +25,7 @@
 #include "core/choice/frequent.h"
 #include "core/helper/helper.h"
 #include "side.h"
+#include "softhca/profile_figures.h"
 
 #define SAMPLES 201u
 #define CALLS   2000u /* in a sample */
@@ -176,8 +177,10 @@ static void time_copy(void)
         }
         copy = stats_median(sample, SAMPLES);
         if (copy > look) {
-            printf("| %zu | %.0f | %.0f |\n", bytes, copy,
-                   (68000 + 200 * (double) (bytes / 4096 + 1)) / (copy - look));
+            printf(
+                "| %zu | %.0f | %.0f |\n", bytes, copy,
+                (SOFTHCA_GRAPHENE_REG + SOFTHCA_GRAPHENE_REG_PAGE * (double) (bytes / 4096 + 1)) /
+                    (copy - look));
         } else {
             printf("| %zu | %.0f | never |\n", bytes, copy);
         }

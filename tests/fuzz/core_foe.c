@@ -93,11 +93,32 @@ void foe_message(const struct record *record, const uint8_t **data, size_t *left
     foe_send_scratch((record->which & ON_BULK) != 0, bytes);
 }
 
+/* Sets one field of an offer's schedule, of those that change_offer() numbers 8 to 12. */
+static void change_schedule(struct rbuf_schedule *schedule, unsigned field, uint64_t value)
+{
+    switch (field) {
+    case 8:
+        schedule->block_bytes = (uint32_t) value;
+        break;
+    case 9:
+        schedule->growth = (uint32_t) value;
+        break;
+    case 10:
+        schedule->first_blocks = (uint16_t) value;
+        schedule->buffer_blocks = (uint16_t) (value >> 16);
+        break;
+    case 11:
+        schedule->buffers = (uint8_t) value;
+        break;
+    default:
+        schedule->taper = (uint8_t) value;
+        break;
+    }
+}
+
 /* Sets one field of an offer. */
 static void change_offer(struct rbuf_offer *offer, unsigned field, uint64_t value)
 {
-    struct rbuf_schedule *schedule = &offer->schedule;
-
     switch (field % 18) {
     case 0:
         offer->id = value;
@@ -124,20 +145,11 @@ static void change_offer(struct rbuf_offer *offer, unsigned field, uint64_t valu
         offer->stride_blocks = (uint32_t) value;
         break;
     case 8:
-        schedule->block_bytes = (uint32_t) value;
-        break;
     case 9:
-        schedule->growth = (uint32_t) value;
-        break;
     case 10:
-        schedule->first_blocks = (uint16_t) value;
-        schedule->buffer_blocks = (uint16_t) (value >> 16);
-        break;
     case 11:
-        schedule->buffers = (uint8_t) value;
-        break;
     case 12:
-        schedule->taper = (uint8_t) value;
+        change_schedule(&offer->schedule, field % 18, value);
         break;
     case 13:
         offer->mode = (uint8_t) value;

@@ -171,15 +171,11 @@ static void put(const struct record *record)
     user_put(record, &offer);
 }
 
-static void do_step(const struct record *record, const uint8_t **data, size_t *left)
+/* What the foe does. False: the step is another's. */
+static bool foe_step(enum step step, const struct record *record, const uint8_t **data,
+                     size_t *left)
 {
-    switch ((enum step)(record->code % STEPS)) {
-    case STEP_RUN:
-        run(1 + record->amount % 512);
-        break;
-    case STEP_HONEST:
-        send_honest(record);
-        break;
+    switch (step) {
     case STEP_FOE_MESSAGE:
         foe_message(record, data, left);
         break;
@@ -197,6 +193,46 @@ static void do_step(const struct record *record, const uint8_t **data, size_t *l
         break;
     case STEP_FOE_OFFER:
         user_offer(record);
+        break;
+    case STEP_FOE_RING_MESSAGE:
+        foe_ring_message(record);
+        break;
+    case STEP_FOE_RING_WORD:
+        foe_ring_word(record);
+        break;
+    case STEP_FOE_RING_OFFER:
+        foe_ring_offer(record);
+        break;
+    case STEP_FOE_RING_STEP:
+        foe_ring_step(record);
+        break;
+    case STEP_FOE_FLOOD:
+        flood(record, true);
+        break;
+    case STEP_FOE_LOAN:
+        foe_lease(record);
+        break;
+    case STEP_FOE_EARLY:
+        foe_early(record);
+        break;
+    case STEP_KILL:
+        sim_kill(&dealings.world->nodes[FOE].links[VICTIM].end[record->which % RBUF_CHANNELS]);
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
+/* What the victim, the honest node and time do. */
+static void other_step(enum step step, const struct record *record)
+{
+    switch (step) {
+    case STEP_RUN:
+        run(1 + record->amount % 512);
+        break;
+    case STEP_HONEST:
+        send_honest(record);
         break;
     case STEP_GRANT:
         user_grant(record);
@@ -234,37 +270,22 @@ static void do_step(const struct record *record, const uint8_t **data, size_t *l
     case STEP_RELEASE_ONE:
         user_release_one(record->which % ITEMS);
         break;
-    case STEP_FOE_RING_MESSAGE:
-        foe_ring_message(record);
-        break;
-    case STEP_FOE_RING_WORD:
-        foe_ring_word(record);
-        break;
-    case STEP_FOE_RING_OFFER:
-        foe_ring_offer(record);
-        break;
-    case STEP_FOE_RING_STEP:
-        foe_ring_step(record);
-        break;
-    case STEP_FOE_FLOOD:
-        flood(record, true);
-        break;
     case STEP_FLOOD:
         flood(record, false);
-        break;
-    case STEP_FOE_LOAN:
-        foe_lease(record);
-        break;
-    case STEP_FOE_EARLY:
-        foe_early(record);
-        break;
-    case STEP_KILL:
-        sim_kill(&dealings.world->nodes[FOE].links[VICTIM].end[record->which % RBUF_CHANNELS]);
         break;
     default:
         rbuf_peer_fail(dealings.foe, -ECONNRESET);
         world_wake(&dealings.world->nodes[VICTIM]);
         break;
+    }
+}
+
+static void do_step(const struct record *record, const uint8_t **data, size_t *left)
+{
+    enum step step = (enum step)(record->code % STEPS);
+
+    if (!foe_step(step, record, data, left)) {
+        other_step(step, record);
     }
 }
 

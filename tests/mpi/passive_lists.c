@@ -7,6 +7,7 @@
  *     passive_lists [KIND COUNT BYTES EPOCHS]    KIND: put, get, vector (one put with COUNT pieces)
  */
 #include "check.h"
+#include "common/statistics.h"
 #include "counter.h"
 
 enum { MOST = 1024, STRIDE = 1024, KINDS = 3 };
@@ -34,13 +35,6 @@ static void issue(const char *kind, int count, int bytes)
     }
 }
 
-static int by_time(const void *one, const void *other)
-{
-    const double difference = *(const double *) one - *(const double *) other;
-
-    return difference < 0 ? -1 : difference > 0;
-}
-
 static void measure(const char *kind, int count, int bytes, int epochs)
 {
     double *times = check_memory((size_t) epochs * sizeof(*times));
@@ -59,11 +53,10 @@ static void measure(const char *kind, int count, int bytes, int epochs)
         MPI_Win_flush(1, shared.win);
         times[i] = (MPI_Wtime() - start) * 1e6;
     }
-    qsort(times, (size_t) epochs, sizeof(*times), by_time);
     requests = counter_read("rma_requests") - requests;
     doorbells = counter_read("rma_doorbells") - doorbells;
     printf("%-6s %4d of %4d bytes: %7.1f requests, %7.1f doorbells, %8.2f us\n", kind, count, bytes,
-           (double) requests / epochs, (double) doorbells / epochs, times[epochs / 2]);
+           (double) requests / epochs, (double) doorbells / epochs, stats_median(times, epochs));
     check_that(requests < 0 || (doorbells > 0 && doorbells <= requests),
                "%s: %ld doorbells for %ld requests", kind, doorbells, requests);
     MPI_Type_free(&shared.pieces);

@@ -86,21 +86,22 @@ near_latency() { # PROFILE FOUND LATENCY
 
 # What the profile is made of comes out. Above: the emulation's own processor time. Its latency is that of
 # a word that the receiver's poll takes, its gap is seen against writes whose ends are a copy each.
-constants() { # PROFILE GB/S LATENCY REGISTER PAGE
+constants() { # PROFILE
     local out=$work/out.$1 good=yes
     tune "$1" 2 -- --seconds 4 --output "$work/$1.conf" --csv "$work/$1.csv" >"$out" 2>&1 || {
         cat "$out"
         return 1
     }
-    near "B_net" "$(constant "$out" "B_net, bandwidth")" "$2" 0.05 0 || good=no
-    near_latency "$1" "$(constant "$out" "lambda, latency")" "$3" || good=no
+    profile_figures "$1" || return
+    near "B_net" "$(constant "$out" "B_net, bandwidth")" "$(awk -v b="$profile_bandwidth" 'BEGIN { print b / 1e9 }')" 0.05 0 || good=no
+    near_latency "$1" "$(constant "$out" "lambda, latency")" "$profile_latency" || good=no
     near "gap" "$(constant "$out" "g, gap between")" $gap 0.5 150 || good=no
-    near "registration" "$(constant "$out" "  registration")" "$4" 0.1 5000 || good=no
-    near "a page" "$(constant "$out" "and for each 4 KB page")" "$5" 0.2 100 || good=no
+    near "registration" "$(constant "$out" "  registration")" "$profile_reg" 0.1 5000 || good=no
+    near "a page" "$(constant "$out" "and for each 4 KB page")" "$profile_reg_page" 0.2 100 || good=no
     test $good = yes
 }
 
-check_constants() { # PROFILE ...
+check_constants() { # PROFILE
     local attempt
     for attempt in 1 2 3; do
         echo "attempt $attempt"
@@ -180,10 +181,9 @@ far_receiver() {
 
 parts=" ${*:-measures says} "
 if [[ $parts == *" measures "* ]]; then
-    #         profile  GB/s lambda register page
-    try "graphene's constants" check_constants graphene 1.4 2000 68000 200
-    try "infini's constants" check_constants infini 3 1500 68000 200
-    try "roce40's constants" check_constants roce40 4.5 1500 16000 250
+    for profile in graphene infini roce40; do
+        try "$profile's constants" check_constants $profile
+    done
     for profile in graphene infini roce40; do
         try "mpirun takes what was chosen on $profile" takes_its_file "$work/$profile.conf"
     done

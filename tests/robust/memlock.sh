@@ -129,7 +129,7 @@ finalizing() { # NAME BANDWIDTH LINGER JUDGE [ARGUMENT...]
     local name="memlock at the end, $1" linger=$3 wrong
     hca=(--memlock 24M --bandwidth "$2")
     mpi=(--mca btl_rbuf_protocol register --mca btl_rbuf_report 2)
-    preload lingering.c "LINGER=$linger"
+    preload finalizing.c "LINGER=$linger"
     export MALLOC_PERTURB_=165
     job "$name" 60 3 "$robust_tests/pending" 4194304 1
     unset MALLOC_PERTURB_

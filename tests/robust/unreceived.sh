@@ -17,7 +17,7 @@ dropped() { # COUNT BYTES
     verdict "$name" "$wrong"
 }
 
-preload undeleted.c UNDELETED=1
+preload finalizing.c UNDELETED=1
 hca=(--latency 300ms)
 mpi=(--mca btl_rbuf_report 2)
 dropped 1 8

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "softhca/profile_figures.h"
+
 /* Processor times are not in the paper, and the same everywhere: 50 ns for a post, 10 to find a
  * block, 10 for a pass of the progress loop. A pass copies one block, so that the simulator, in
  * which nothing arrives during a pass, shows a block that arrives during another one's copy right
@@ -15,11 +17,13 @@
 /* Section 2, measured on graphene: 68 us and 200 ns a page; section 2 has the same order of
  * magnitude for QDR boards. Section 4 calls 4 KB a multiple of the MTU: 2 KB, as was usual. */
 #define CARD_2011                                                                                  \
-    .packet_bytes = 2048, .register_ns = 68000, .register_page_ns = 200, .page_bytes = 4096
+    .packet_bytes = 2048, .register_ns = SOFTHCA_GRAPHENE_REG,                                     \
+    .register_page_ns = SOFTHCA_GRAPHENE_REG_PAGE, .page_bytes = 4096
 
 /* UCX's cost model (uct/ib): 16 us and 0.06 ns a byte. */
 #define CARD_TODAY                                                                                 \
-    .packet_bytes = 4096, .register_ns = 16000, .register_page_ns = 246, .page_bytes = 4096
+    .packet_bytes = 4096, .register_ns = SOFTHCA_EDR_REG, .register_page_ns = 246,                 \
+    .page_bytes = 4096
 
 /* A Xeon X3440: 32 KB, 256 KB and 8 MB of cache. A message of L bytes touches twice that. */
 #define SIZES_2011       .count = 5, .bytes = {16384, 65536, 262144, 2097152, 16777216}
@@ -46,9 +50,9 @@ const struct sim_machine sim_machines[] = {
         .inferred_from = {"speed lost to registration at 64 KB (%)",
                           "naive copying's part of B_net for long messages (%)",
                           "superpipeline as printed over raw at 16 KB (%)"},
-        .machine = {.latency_ns = 2000,
+        .machine = {.latency_ns = SOFTHCA_GRAPHENE_LATENCY,
                     .gap_ns = 100,
-                    .bytes_per_ns = 1.4,
+                    .bytes_per_ns = SOFTHCA_GRAPHENE_BANDWIDTH / 1e9,
                     .send_copy = {COPY_GRAPHENE},
                     .receive_copy = {COPY_GRAPHENE},
                     CARD_2011,
@@ -63,7 +67,7 @@ const struct sim_machine sim_machines[] = {
                     "B_net; " INFERRED_2011,
         .inferred_from = {"naive registration's part of B_net for long messages (%)",
                           "naive copying's part of B_net for long messages (%)"},
-        .machine = {.latency_ns = 2000,
+        .machine = {.latency_ns = SOFTHCA_GRAPHENE_LATENCY,
                     .gap_ns = 100,
                     .bytes_per_ns = 2.0,
                     .send_copy = {COPY_GRAPHENE_91},
@@ -79,9 +83,9 @@ const struct sim_machine sim_machines[] = {
             "gap 850 ns: by equations 1 and 3 naive copying is faster than the best pipeline "
             "below 2 g B_copy, which section 3 puts at 16 KB; the rest as graphene",
         .inferred_from = {"naive copying is faster than the best pipeline up to (bytes)"},
-        .machine = {.latency_ns = 2000,
+        .machine = {.latency_ns = SOFTHCA_GRAPHENE_LATENCY,
                     .gap_ns = 850,
-                    .bytes_per_ns = 1.4,
+                    .bytes_per_ns = SOFTHCA_GRAPHENE_BANDWIDTH / 1e9,
                     .send_copy = {COPY_GRAPHENE},
                     .receive_copy = {COPY_GRAPHENE},
                     CARD_2011,
@@ -96,9 +100,9 @@ const struct sim_machine sim_machines[] = {
             "cached copy speeds of a faster processor than graphene's; in memory 5.3 GB/s, "
             "with which C0 = B_copy * 2 lambda is still within 8 to 16 KB (section 4)",
         .inferred_from = {"C0 for messages in memory (bytes)"},
-        .machine = {.latency_ns = 1500,
+        .machine = {.latency_ns = SOFTHCA_INFINI_LATENCY,
                     .gap_ns = 100,
-                    .bytes_per_ns = 3.0,
+                    .bytes_per_ns = SOFTHCA_INFINI_BANDWIDTH / 1e9,
                     .send_copy = {COPY_INFINI},
                     .receive_copy = {COPY_INFINI},
                     CARD_2011,
@@ -111,9 +115,9 @@ const struct sim_machine sim_machines[] = {
         .inferred =
             "B_net 12 GB/s, latency 1 us, gap 50 ns; copy speeds of one core of a server of "
             "the 2020s",
-        .machine = {.latency_ns = 1000,
+        .machine = {.latency_ns = SOFTHCA_EDR_LATENCY,
                     .gap_ns = 50,
-                    .bytes_per_ns = 12,
+                    .bytes_per_ns = SOFTHCA_EDR_BANDWIDTH / 1e9,
                     .send_copy = {COPY_TODAY},
                     .receive_copy = {COPY_TODAY},
                     CARD_TODAY,
@@ -124,7 +128,7 @@ const struct sim_machine sim_machines[] = {
         .summary = "200 Gbit/s",
         .printed = "as edr",
         .inferred = "B_net 24 GB/s, the rest as edr",
-        .machine = {.latency_ns = 1000,
+        .machine = {.latency_ns = SOFTHCA_EDR_LATENCY,
                     .gap_ns = 50,
                     .bytes_per_ns = 24,
                     .send_copy = {COPY_TODAY},
@@ -137,7 +141,7 @@ const struct sim_machine sim_machines[] = {
         .summary = "400 Gbit/s",
         .printed = "as edr",
         .inferred = "B_net 48 GB/s, the rest as edr",
-        .machine = {.latency_ns = 1000,
+        .machine = {.latency_ns = SOFTHCA_EDR_LATENCY,
                     .gap_ns = 50,
                     .bytes_per_ns = 48,
                     .send_copy = {COPY_TODAY},
@@ -150,7 +154,7 @@ const struct sim_machine sim_machines[] = {
         .summary = "800 Gbit/s",
         .printed = "as edr",
         .inferred = "B_net 96 GB/s, the rest as edr",
-        .machine = {.latency_ns = 1000,
+        .machine = {.latency_ns = SOFTHCA_EDR_LATENCY,
                     .gap_ns = 50,
                     .bytes_per_ns = 96,
                     .send_copy = {COPY_TODAY},

@@ -13,6 +13,7 @@
 
 #include "core/base/copy.h"
 #include "core/eager/ring_long.h"
+#include "softhca/profile_figures.h"
 
 #define PAGE        4096u
 #define DEADLOCK_NS 2000000000ull /* of ticks alone */
@@ -49,7 +50,9 @@ struct world_options world_defaults(void)
 {
     return (struct world_options){
         .nodes = 2,
-        .model = {.bytes_per_ns = 1.4, .latency_ns = 2000, .packet_bytes = 4096},
+        .model = {.bytes_per_ns = SOFTHCA_GRAPHENE_BANDWIDTH / 1e9,
+                  .latency_ns = SOFTHCA_GRAPHENE_LATENCY,
+                  .packet_bytes = 4096},
         .faults = {.seed = 1},
         .core = {.schedule = {.block_bytes = 4096,
                               .growth = RBUF_GROWTH_ONE * 3 / 2,

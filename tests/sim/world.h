@@ -95,7 +95,8 @@ struct world_options {
     unsigned ring_memory;     /* rings that a node has memory for, of both kinds together */
 };
 
-/* Denis 2011's cluster graphene (1.4 GB/s, 2 us), its parameters, 16 MB of staging each way. */
+/* Denis 2011's cluster graphene (softhca/profile_figures.h), its parameters, 16 MB of staging each
+ * way. */
 struct world_options world_defaults(void);
 
 enum world_kind {

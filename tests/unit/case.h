@@ -24,6 +24,32 @@ static inline struct world_options case_busy(void)
     return options;
 }
 
+/* A schedule small enough to try every length of it. */
+static inline struct world_options case_small_blocks(void)
+{
+    struct world_options options = world_defaults();
+
+    options.core.schedule.block_bytes = 64;
+    options.core.schedule.first_blocks = 2;
+    options.core.schedule.buffer_blocks = 6;
+    options.core.quantum = 200;
+    options.send_bytes = options.receive_bytes = 4096;
+    options.model.packet_bytes = 64;
+    return options;
+}
+
+/* Both nodes expect whatever they have that was not, until there is no more. */
+static inline void case_expect_all(struct world *world)
+{
+    world_settle(world);
+    for (unsigned node = 0; node < 2; node++) {
+        while (world->nodes[node].unexpected != NULL) {
+            world_expect(world, node);
+            world_settle(world);
+        }
+    }
+}
+
 /* All open messages arrive, with the right bytes. */
 static inline void case_run(struct world *world)
 {

@@ -2,27 +2,28 @@
 /* Plays a program of messages through both sides' choice, and adds up what it costs. */
 #include "programs.h"
 
+#include "softhca/profile_figures.h"
 #include "unit.h"
 
-/* Copies are fast and hidden behind the wire. */
+/* Copies are fast and hidden behind the wire: registration as on graphene. */
 const struct machine slow_network = {.wire_kb = 715,
                                      .in_place = 12000,
                                      .staged_kb = 715,
                                      .staged = 7000,
                                      .copied_kb = 715,
                                      .copied = 12500,
-                                     .registering = 68000,
-                                     .page = 200,
+                                     .registering = SOFTHCA_GRAPHENE_REG,
+                                     .page = SOFTHCA_GRAPHENE_REG_PAGE,
                                      .noise = 3};
-/* Copies are barely as fast as the wire. */
+/* Copies are barely as fast as the wire: registration as on roce40. */
 const struct machine even_network = {.wire_kb = 230,
                                      .in_place = 9000,
                                      .staged_kb = 300,
                                      .staged = 8000,
                                      .copied_kb = 255,
                                      .copied = 10000,
-                                     .registering = 16000,
-                                     .page = 250,
+                                     .registering = SOFTHCA_ROCE40_REG,
+                                     .page = SOFTHCA_ROCE40_REG_PAGE,
                                      .noise = 3};
 /* Copies are what takes the time. */
 const struct machine fast_network = {.wire_kb = 42,

@@ -8,16 +8,9 @@
 
 START_TEST(every_length_of_small_blocks)
 {
-    struct world_options options = world_defaults();
-    struct world *world;
+    struct world_options options = case_small_blocks();
+    struct world *world = world_open(&options);
 
-    options.core.schedule.block_bytes = 64;
-    options.core.schedule.first_blocks = 2;
-    options.core.schedule.buffer_blocks = 6;
-    options.core.quantum = 200;
-    options.send_bytes = options.receive_bytes = 4096;
-    options.model.packet_bytes = 64;
-    world = world_open(&options);
     for (uint64_t bytes = 1; bytes <= 56 * 30; bytes++) {
         world_send(world, WORLD_COPIED, 0, 1, bytes);
         world_send(world, WORLD_GET, 0, 1, bytes);

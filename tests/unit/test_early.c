@@ -226,13 +226,7 @@ START_TEST(little_of_everything)
 
             world_send(world, kind, i % 2, 1 - i % 2, 1 + sim_random_size(&random, 60000));
             if (i % 20 == 19) {
-                world_settle(world);
-                for (unsigned node = 0; node < 2; node++) {
-                    while (world->nodes[node].unexpected != NULL) {
-                        world_expect(world, node);
-                        world_settle(world);
-                    }
-                }
+                case_expect_all(world);
             }
         }
         case_run(world);

@@ -198,13 +198,55 @@ END_TEST
 /* The grant's state when the correction comes. */
 enum { STAGED, PLACED, DEFERRED, RTR_UNDER_WAY, REGISTERING, DIRECT, STATES };
 
+/* Deferred grants may go on. */
+static void give_staging(struct rbuf_core *core)
+{
+    rbuf_arena_give(&core->receive_arena, 0, 200);
+    core->deferred_retry = true;
+}
+
+/* Brings the grant of a held message to that state, and starts the put that corrects it. */
+static void start_put(struct world *world, int state, struct world_message *held,
+                      struct rbuf_offer *offer)
+{
+    struct rbuf_core *core = &world->nodes[1].core;
+
+    switch (state) {
+    case PLACED:
+        world_settle(world);
+        ck_assert_int_eq(held->grant->state, RBUF_GRANT_PLACED);
+        early_put(world, held, offer);
+        break;
+    case RTR_UNDER_WAY:
+        early_put(world, held, offer);
+        give_staging(core);
+        (void) rbuf_core_progress(core, core->now_ns); /* the two messages cross */
+        ck_assert_int_eq(held->grant->state, RBUF_GRANT_STAGED);
+        break;
+    case REGISTERING:
+        early_put(world, held, offer);
+        (void) rbuf_core_progress(core, core->now_ns + 2000);
+        ck_assert_int_eq(held->grant->state, RBUF_GRANT_REGISTERING);
+        break;
+    case DIRECT:
+        (void) rbuf_core_progress(core, core->now_ns + 2000);
+        world_wake(&world->nodes[1]);
+        world_settle(world);
+        ck_assert_int_eq(held->grant->state, RBUF_GRANT_DIRECT);
+        early_put(world, held, offer);
+        break;
+    default:
+        early_put(world, held, offer);
+        break;
+    }
+}
+
 /* What is right: other early data, or none. */
 static void correct_in(int state, bool named, int arrival)
 {
     struct world_options options = world_defaults();
     struct world_message *held[2];
     struct rbuf_offer offer;
-    struct rbuf_arena *arena;
     struct rbuf_core *core;
     struct world *world;
     uint32_t seq, first;
@@ -213,7 +255,6 @@ static void correct_in(int state, bool named, int arrival)
     options.core.grant_wait_ns = state == REGISTERING || state == DIRECT ? 1000 : 0;
     world = early_open(&options);
     core = &world->nodes[1].core;
-    arena = &core->receive_arena;
     held[0] = early_hold(world, 30000);
     seq = early_newest(world);
     if (!named) {
@@ -224,46 +265,17 @@ static void correct_in(int state, bool named, int arrival)
     early_sender(world)->rendezvous.early_out->state = RBUF_EARLY_OUT_OPEN;
     ck_assert_int_eq(early_newest(world) != 0, named);
     if (state >= DEFERRED) {
-        while (rbuf_arena_take(arena, 1, &first)) {
+        while (rbuf_arena_take(&core->receive_arena, 1, &first)) {
         }
     }
     offer = early_grant(world, held[1], seq);
     ck_assert_int_eq(offer.mode, state >= DEFERRED ? RBUF_OFFER_DEFERRED : RBUF_OFFER_STAGED);
-    switch (state) {
-    case PLACED:
-        world_settle(world);
-        ck_assert_int_eq(held[1]->grant->state, RBUF_GRANT_PLACED);
-        early_put(world, held[1], &offer);
-        break;
-    case RTR_UNDER_WAY:
-        early_put(world, held[1], &offer);
-        rbuf_arena_give(arena, 0, 200);
-        core->rendezvous.deferred_retry = true;
-        (void) rbuf_core_progress(core, core->now_ns); /* the two messages cross */
-        ck_assert_int_eq(held[1]->grant->state, RBUF_GRANT_STAGED);
-        break;
-    case REGISTERING:
-        early_put(world, held[1], &offer);
-        (void) rbuf_core_progress(core, core->now_ns + 2000);
-        ck_assert_int_eq(held[1]->grant->state, RBUF_GRANT_REGISTERING);
-        break;
-    case DIRECT:
-        (void) rbuf_core_progress(core, core->now_ns + 2000);
-        world_wake(&world->nodes[1]);
-        world_settle(world);
-        ck_assert_int_eq(held[1]->grant->state, RBUF_GRANT_DIRECT);
-        early_put(world, held[1], &offer);
-        break;
-    default:
-        early_put(world, held[1], &offer);
-        break;
-    }
+    start_put(world, state, held[1], &offer);
     world_settle(world);
     ck_assert_uint_eq(early_stats(world, 1)->early_corrected, 1);
     if (state == DEFERRED) {
         ck_assert_int_eq(held[1]->grant->state, RBUF_GRANT_DEFERRED);
-        rbuf_arena_give(arena, 0, 200);
-        core->rendezvous.deferred_retry = true;
+        give_staging(core);
         world_wake(&world->nodes[1]);
         world_settle(world);
     }

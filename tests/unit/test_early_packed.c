@@ -62,13 +62,7 @@ START_TEST(among_others)
             world_send(world, kind, i % 2, 1 - i % 2,
                        sim_random_size(&random, kind == WORLD_EAGER ? 8000 : 100000));
         }
-        world_settle(world);
-        for (unsigned node = 0; node < 2; node++) {
-            while (world->nodes[node].unexpected != NULL) {
-                world_expect(world, node);
-                world_settle(world);
-            }
-        }
+        case_expect_all(world);
         case_run(world);
         ck_assert_uint_gt(early_stats(world, 1)->early_fragments, 0);
         case_close(world);

@@ -18,6 +18,17 @@ static struct world_options scarce(void)
     return options;
 }
 
+/* For one lane to receive in; who has waited so long for it, ns, is registered. */
+static struct world_options impatient(uint64_t wait_ns)
+{
+    struct world_options options = scarce();
+
+    options.receive_bytes = LANE_BLOCKS * 4096;
+    options.core.grant_wait_ns = wait_ns;
+    options.tick_ns = 10000;
+    return options;
+}
+
 START_TEST(storms_in_both_directions)
 {
     for (unsigned arrival = 0; arrival < RBUF_ARRIVALS; arrival++) {
@@ -103,13 +114,9 @@ END_TEST
 
 START_TEST(long_waits_become_registrations)
 {
-    struct world_options options = scarce();
-    struct world *world;
+    struct world_options options = impatient(200000);
+    struct world *world = world_open(&options);
 
-    options.receive_bytes = LANE_BLOCKS * 4096;
-    options.core.grant_wait_ns = 200000;
-    options.tick_ns = 10000;
-    world = world_open(&options);
     for (int i = 0; i < 30; i++) {
         world_send(world, WORLD_PUT, i % 2, 1 - i % 2, 3000000);
     }
@@ -125,13 +132,9 @@ END_TEST
 /* Who only waits for others that are received keeps waiting, however many these are. */
 START_TEST(who_has_its_turn_is_not_registered)
 {
-    struct world_options options = scarce();
-    struct world *world;
+    struct world_options options = impatient(1000000);
+    struct world *world = world_open(&options);
 
-    options.receive_bytes = LANE_BLOCKS * 4096;
-    options.core.grant_wait_ns = 1000000;
-    options.tick_ns = 10000;
-    world = world_open(&options);
     for (int i = 0; i < 5; i++) {
         world_send(world, WORLD_PUT, 0, 1, 3000000); /* some 2 ms each */
     }
@@ -146,14 +149,11 @@ END_TEST
 /* Of many that wait, as much as the limit is registered at once, and all arrive. */
 START_TEST(registrations_are_limited)
 {
-    struct world_options options = scarce();
+    struct world_options options = impatient(200000);
     struct world *world;
     uint64_t most = 0;
 
-    options.receive_bytes = LANE_BLOCKS * 4096;
-    options.core.grant_wait_ns = 200000;
     options.core.direct_limit = 7000000;
-    options.tick_ns = 10000;
     world = world_open(&options);
     for (int i = 0; i < 30; i++) {
         world_send(world, WORLD_PUT, 0, 1, 3000000);
@@ -174,13 +174,10 @@ END_TEST
 /* Beyond the limit, too, when peers that have lanes compute: one message each 20 waits. */
 START_TEST(who_computes_holds_nobody_up)
 {
-    struct world_options options = scarce();
+    struct world_options options = impatient(100000);
     struct world *world;
 
-    options.receive_bytes = LANE_BLOCKS * 4096;
-    options.core.grant_wait_ns = 100000;
     options.core.direct_limit = 1;
-    options.tick_ns = 10000;
     world = world_open(&options);
     for (int i = 0; i < 5; i++) {
         world_send(world, WORLD_PUT, 0, 1, 3000000);
@@ -202,13 +199,10 @@ END_TEST
 /* A registration that ends is no staging that moves: who waits for staging waits on from before. */
 START_TEST(registrations_that_end_restart_no_wait)
 {
-    struct world_options options = scarce();
+    struct world_options options = impatient(100000);
     struct world *world;
 
     options.nodes = 3;
-    options.receive_bytes = LANE_BLOCKS * 4096;
-    options.core.grant_wait_ns = 100000;
-    options.tick_ns = 10000;
     world = world_open(&options);
     world_send(world, WORLD_PUT, 0, 1, 3000000); /* has the lane */
     while (world->nodes[1].core.stats.grants < 1) {
@@ -255,12 +249,9 @@ END_TEST
 
 START_TEST(registrations_that_fail_wait_on)
 {
-    struct world_options options = scarce();
+    struct world_options options = impatient(100000);
     struct world *world;
 
-    options.receive_bytes = LANE_BLOCKS * 4096;
-    options.core.grant_wait_ns = 100000;
-    options.tick_ns = 10000;
     options.refuse_registration = true;
     world = world_open(&options);
     for (int i = 0; i < 20; i++) {

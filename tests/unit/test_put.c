@@ -7,20 +7,6 @@
 #include "case.h"
 #include "unit.h"
 
-/* A schedule small enough to try every length of it. */
-static struct world_options small_blocks(void)
-{
-    struct world_options options = world_defaults();
-
-    options.core.schedule.block_bytes = 64;
-    options.core.schedule.first_blocks = 2;
-    options.core.schedule.buffer_blocks = 6;
-    options.core.quantum = 200;
-    options.send_bytes = options.receive_bytes = 4096;
-    options.model.packet_bytes = 64;
-    return options;
-}
-
 static void put_all(const struct world_options *options, uint64_t first, uint64_t last,
                     uint64_t step)
 {
@@ -36,7 +22,7 @@ static void put_all(const struct world_options *options, uint64_t first, uint64_
 /* 1 byte to three chunks and more, of small blocks. */
 START_TEST(every_length_of_small_blocks)
 {
-    struct world_options options = small_blocks();
+    struct world_options options = case_small_blocks();
 
     put_all(&options, 1, 56 * 30, 1);
 }
@@ -111,7 +97,7 @@ END_TEST
 /* A lane that held one message's blocks holds another's soon after: stale flags are not taken. */
 START_TEST(lanes_are_used_again)
 {
-    struct world_options options = small_blocks();
+    struct world_options options = case_small_blocks();
     struct sim_random random = {21};
     struct world *world;
 

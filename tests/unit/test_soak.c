@@ -17,49 +17,67 @@ static uint64_t environment(const char *name, uint64_t otherwise)
     return text != NULL ? strtoull(text, NULL, 10) : otherwise;
 }
 
-static struct world_options random_options(struct sim_random *random)
+/* The network, and what goes wrong on it. */
+static void random_network(struct world_options *options, struct sim_random *random)
+{
+    options->model.bytes_per_ns = 0.5 + (double) sim_random_below(random, 100) / 10;
+    options->model.latency_ns = sim_random_below(random, 5000);
+    options->model.gap_ns = sim_random_below(random, 600);
+    options->model.packet_bytes = 512u << sim_random_below(random, 4);
+    options->faults.seed = sim_random_next(random);
+    options->faults.completion_delay_ns = sim_random_size(random, 30000);
+    options->faults.jitter_ns = sim_random_size(random, 5000);
+    options->faults.small_delay_ns = sim_random_size(random, 50000);
+    options->faults.late_read = sim_random_below(random, 2);
+    options->faults.overtake_ns = sim_random_below(random, 3) == 0 ? 20000 : 0;
+    options->faults.refuse_when_dead = sim_random_below(random, 2);
+}
+
+static void random_schedule(struct rbuf_schedule *schedule, struct sim_random *random)
 {
     const uint32_t growths[] = {RBUF_GROWTH_ONE, RBUF_GROWTH_ONE * 5 / 4, RBUF_GROWTH_ONE * 3 / 2,
                                 RBUF_GROWTH_ONE * 3};
-    struct world_options options = world_defaults();
-    struct rbuf_schedule *schedule = &options.core.schedule;
-    uint64_t lane;
 
-    options.nodes = 2 + (unsigned) sim_random_below(random, RBUF_ARRIVALS);
-    options.model.bytes_per_ns = 0.5 + (double) sim_random_below(random, 100) / 10;
-    options.model.latency_ns = sim_random_below(random, 5000);
-    options.model.gap_ns = sim_random_below(random, 600);
-    options.model.packet_bytes = 512u << sim_random_below(random, 4);
-    options.faults.seed = sim_random_next(random);
-    options.faults.completion_delay_ns = sim_random_size(random, 30000);
-    options.faults.jitter_ns = sim_random_size(random, 5000);
-    options.faults.small_delay_ns = sim_random_size(random, 50000);
-    options.faults.late_read = sim_random_below(random, 2);
-    options.faults.overtake_ns = sim_random_below(random, 3) == 0 ? 20000 : 0;
-    options.faults.refuse_when_dead = sim_random_below(random, 2);
     schedule->block_bytes = 64u << sim_random_below(random, 8);
     schedule->growth = growths[sim_random_below(random, 4)];
     schedule->first_blocks = (uint16_t) (1 + sim_random_below(random, 4));
     schedule->buffer_blocks = (uint16_t) (schedule->first_blocks + sim_random_size(random, 60));
     schedule->buffers = (uint8_t) (1 + sim_random_below(random, 5));
     schedule->taper = (uint8_t) sim_random_below(random, 2);
-    options.core.arrival = (enum rbuf_arrival) sim_random_below(random, 3);
-    options.core.ring = (struct rbuf_ring_options){
+}
+
+/* How arrivals are seen; rings, early data and the order of bytes that go with that. */
+static void random_arrival(struct world_options *options, struct sim_random *random)
+{
+    options->core.arrival = (enum rbuf_arrival) sim_random_below(random, 3);
+    options->core.ring = (struct rbuf_ring_options){
         .slots = (uint32_t) (2 + sim_random_below(random, 63)),
         .slot_bytes = (uint32_t) (64 * (2 + sim_random_below(random, 100))),
         .set = (uint32_t) sim_random_below(random, 5),
         .threshold = (uint32_t) (1 + sim_random_below(random, 10)),
         .longest =
             (uint32_t) sim_random_below(random, 2) * (uint32_t) sim_random_size(random, 20000)};
-    options.core.early =
+    options->core.early =
         (struct rbuf_early_options){.peers = (uint32_t) sim_random_below(random, 4),
                                     .slot_blocks = (uint32_t) (1 + sim_random_below(random, 30))};
-    if (options.core.arrival >= RBUF_ARRIVAL_IMMEDIATE) {
-        options.faults.order = (enum sim_order) sim_random_below(random, 3);
+    if (options->core.arrival >= RBUF_ARRIVAL_IMMEDIATE) {
+        options->faults.order = (enum sim_order) sim_random_below(random, 3);
     }
-    if (options.core.arrival == RBUF_ARRIVAL_IMMEDIATE) {
-        options.core.ring.slots = 0; /* rings need the order of a write's bytes, or checksums */
+    if (options->core.arrival == RBUF_ARRIVAL_IMMEDIATE) {
+        options->core.ring.slots = 0; /* rings need the order of a write's bytes, or checksums */
     }
+}
+
+static struct world_options random_options(struct sim_random *random)
+{
+    struct world_options options = world_defaults();
+    struct rbuf_schedule *schedule = &options.core.schedule;
+    uint64_t lane;
+
+    options.nodes = 2 + (unsigned) sim_random_below(random, RBUF_ARRIVALS);
+    random_network(&options, random);
+    random_schedule(schedule, random);
+    random_arrival(&options, random);
     options.core.quantum = (uint32_t) sim_random_size(random, 100000);
     options.core.window[0] = (uint16_t) sim_random_size(random, 64);
     options.core.window[1] = (uint16_t) sim_random_size(random, 64);

@@ -7,10 +7,12 @@
 #include <math.h>
 
 #include "case.h"
+#include "softhca/profile_figures.h"
 #include "unit.h"
 
 #define PAYLOAD 4088.0
 #define BLOCK   4096.0
+#define COPY    6.0 /* bytes/ns */
 
 struct cluster {
     double net;     /* bytes/ns */
@@ -19,9 +21,12 @@ struct cluster {
     double gap;     /* ns */
 };
 
-static const struct cluster graphene = {1.4, 2000, 6.0, 0};
-static const struct cluster graphene_gap = {1.4, 2000, 6.0, 500};
-static const struct cluster infini = {3.0, 1500, 6.0, 0};
+static const struct cluster graphene = {SOFTHCA_GRAPHENE_BANDWIDTH / 1e9, SOFTHCA_GRAPHENE_LATENCY,
+                                        COPY, 0};
+static const struct cluster graphene_gap = {SOFTHCA_GRAPHENE_BANDWIDTH / 1e9,
+                                            SOFTHCA_GRAPHENE_LATENCY, COPY, 500};
+static const struct cluster infini = {SOFTHCA_INFINI_BANDWIDTH / 1e9, SOFTHCA_INFINI_LATENCY, COPY,
+                                      0};
 
 static struct world_options on(const struct cluster *cluster)
 {

@@ -107,6 +107,21 @@ static inline struct adapter_pair adapter_connect(struct adapter *adapter,
     return pair;
 }
 
+static inline void adapter_disconnect(const struct adapter_pair *pair)
+{
+    rbuf_queue_close(pair->a);
+    rbuf_queue_close(pair->b);
+}
+
+/* Registered memory, which rbuf_memory_free() gives back; access as IBV_ACCESS_... */
+static inline void adapter_allocate(struct adapter *adapter, size_t bytes, int access,
+                                    struct rbuf_memory *memory)
+{
+    struct rbuf_problem problem;
+
+    adapter_ok(rbuf_memory_allocate(adapter->port, bytes, access, memory, &problem), &problem);
+}
+
 /* Gives a buffer back and posts it, with those given back before it. */
 static inline int adapter_repost(struct rbuf_buffer *buffer)
 {

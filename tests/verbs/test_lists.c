@@ -14,14 +14,13 @@ START_TEST(lists_of_requests)
     struct adapter adapter;
     struct adapter_pair pair;
     struct rbuf_memory from, to;
-    struct rbuf_problem problem;
     struct rbuf_work works[8];
     struct rbuf_fab_rma list[8];
     unsigned posted;
 
     adapter_open(&adapter);
-    adapter_ok(rbuf_memory_allocate(adapter.port, 8000, ADAPTER_ACCESS, &from, &problem), &problem);
-    adapter_ok(rbuf_memory_allocate(adapter.port, 8000, ADAPTER_ACCESS, &to, &problem), &problem);
+    adapter_allocate(&adapter, 8000, ADAPTER_ACCESS, &from);
+    adapter_allocate(&adapter, 8000, ADAPTER_ACCESS, &to);
     pair = adapter_connect(&adapter, RBUF_BULK, 4);
     memset(from.base, 7, 8000);
     for (unsigned i = 0; i < 8; i++) {
@@ -59,8 +58,7 @@ START_TEST(lists_of_requests)
     ck_assert_uint_eq(rbuf_fab_outstanding(pair.a), 0);
     ck_assert_int_eq(memcmp(from.base, to.base, 2000), 0);
     ck_assert_uint_eq(((unsigned char *) to.base)[2000], 0);
-    rbuf_queue_close(pair.a);
-    rbuf_queue_close(pair.b);
+    adapter_disconnect(&pair);
     rbuf_memory_free(&from);
     rbuf_memory_free(&to);
     adapter_close(&adapter);

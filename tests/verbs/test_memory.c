@@ -26,8 +26,7 @@ START_TEST(memory_is_counted)
 
     adapter_open(&adapter);
     before = registered_now();
-    adapter_ok(rbuf_memory_allocate(adapter.port, 100000, ADAPTER_ACCESS, &memory, &problem),
-               &problem);
+    adapter_allocate(&adapter, 100000, ADAPTER_ACCESS, &memory);
     ck_assert_uint_eq((uintptr_t) memory.base % 4096, 0);
     ck_assert_uint_eq(memory.bytes % 4096, 0);
     ck_assert_uint_ge(memory.bytes, 100000);
@@ -107,7 +106,6 @@ START_TEST(large_memory_is_in_huge_pages)
     const size_t huge = (size_t) 2 << 20;
     const size_t sizes[] = {huge / 4, huge - 4096, huge, huge + 8192, 3 * huge};
     struct adapter adapter;
-    struct rbuf_problem problem;
 
     adapter_open(&adapter);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -116,8 +114,7 @@ START_TEST(large_memory_is_in_huge_pages)
         struct rbuf_memory memory;
         const char *base;
 
-        adapter_ok(rbuf_memory_allocate(adapter.port, sizes[i], ADAPTER_ACCESS, &memory, &problem),
-                   &problem);
+        adapter_allocate(&adapter, sizes[i], ADAPTER_ACCESS, &memory);
         base = memory.base;
         ck_assert_uint_eq((uintptr_t) base % huge, 0);
         ck_assert_uint_eq(registered_now(), before + sizes[i]); /* no more than was asked for */

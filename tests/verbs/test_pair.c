@@ -47,9 +47,7 @@ static void process_open(struct process *self, int in, int out)
     adapter_ok(rbuf_listener_open(&options, self->card.token, &self->card.addresses,
                                   &self->listener, &problem),
                &problem);
-    adapter_ok(
-        rbuf_memory_allocate(self->adapter.port, MEMORY, ADAPTER_ACCESS, &self->memory, &problem),
-        &problem);
+    adapter_allocate(&self->adapter, MEMORY, ADAPTER_ACCESS, &self->memory);
     for (int i = 0; i < RBUF_CHANNELS; i++) {
         adapter_ok(rbuf_queue_open(self->adapter.port, (enum rbuf_channel_id) i, 64,
                                    &self->queue[i], &problem),

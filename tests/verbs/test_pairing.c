@@ -83,84 +83,86 @@ static void pairs_text(const struct ports *ours, const struct ports *theirs, cha
     ck_assert_uint_eq(count, pairs.count);
 }
 
+/* Two sides, and the pairs that they make. */
+static const struct {
+    const char *ours;
+    const char *theirs;
+    const char *pairs;
+} pairings[] = {
+    {"i100", "i100", "0-0"},
+    {"i100 i100", "i100 i100", "0-0 1-1"},
+    {"i100", "", ""},
+    {"", "", ""},
+    {"i100", "j100", ""},
+    {"i100", "r100", ""},
+    {"r100", "q100", ""},
+    {"r100", "s100", ""},
+    {"i100", "r25 i100", "0-1"},
+    {"i100 r25", "i100 r25", "0-0"}, /* the better fabric only */
+    {"i100 r25", "r25", "1-0"},      /* what there is */
+    {"r25 r100", "r100", "1-0"},
+    {"i25 r100", "i100 r100", "1-1"},     /* by the slower side */
+    {"i100 r100", "r100 i100", "0-1"},    /* InfiniBand at the same speed */
+    {"q100 r100", "r100 q100", "1-0"},    /* RoCE v2 */
+    {"s100 r100", "r100 s100", "1-0"},    /* IPv4 */
+    {"j100 i100", "i100 j100", "1-0"},    /* the lower subnet */
+    {"!i100 r25", "i100 r25", "0-0 1-1"}, /* the user wants all */
+    {"i100 r25", "!r25 i100", "0-1 1-0"},
+    {"!i100 i100 r25", "i100 r25 r25", "0-0 2-1"},
+    {"r100/1 r100/2", "r100/2 r100/1", "0-1 1-0"}, /* first within a subnet */
+    {"r100/1 r100/2", "r100/2", "1-0"},
+    {"r100/1 r100/2", "r100/3 r100/2", "1-1"}, /* nothing that may lead nowhere */
+    {"!r100/1 r100/2", "r100/3 r100/2", "1-1"},
+    {"r100/1 r100/2", "r100/3 r100/4", "0-0 1-1"}, /* but then routed */
+    {"!r100/1 r100/2", "r100/3 r100/4", "0-0 1-1"},
+    {"r100/1", "r100", "0-0"}, /* which one is not known */
+    /* A link-local address may lead nowhere: all else goes before it. */
+    {"l100/1", "l100/1", "0-0"},
+    {"i25 l100/1", "l100/1 i25", "0-1"},
+    {"i25 l100/1", "l100/1", "1-0"},
+    {"l100 i25", "r100 i25 l100", "1-1"},
+    {"!i25 l100/1", "i25 l100/1", "0-0 1-1"}, /* the user wants all */
+    /* Adapters near either socket, each with a network of its own. */
+    {"r100/1@0 r100/2@1", "r100/1@0 r100/2@1", "0-0"},
+    {"r100/2@0 r100/1@1", "r100/2@0 r100/1@1", "0-0"},
+    {"r100/1@0 r100/2@1", "r100/2@0 r100/1@1", "0-1 1-0"}, /* as far for both */
+    {"r100/1@0 r100/2@1", "r100/2@0", "1-0"},
+    {"r100/1@0 r100/2@1", "r100/3@0 r100/4@1", "0-0"}, /* routed: the preferred ones */
+    {"r100/1@0 r100/2@0 r100/3@1 r100/4@1", "r100/1@0 r100/2@0 r100/3@1 r100/4@1", "0-0 1-1"},
+    {"r100/2@0 r25/1@1", "r25/1@0 r100/2@1", "0-1"}, /* the faster wherever it is */
+    {"r100/2@0 r25/1@1", "r25/1@0", "1-0"},
+    {"i100@0 r100/1@1", "r100/1@0 i100@1", "0-1"},
+    /* Partitions: the low 15 bits are one, and one of the two is a full member. */
+    {"i100=8001", "i100=8001", "0-0"},
+    {"i100=8001", "i100=1", "0-0"},
+    {"i100=1", "i100=1", ""},
+    {"i100=8001", "i100=8002", ""},
+    {"i100=8001", "i100=2", ""},
+    {"i100=8001 i100=8002", "i100=8002", "1-0"},
+    {"i100=8002 i100=8001", "i100=8001 i100=8002", "1-0"}, /* the lower one */
+    {"i100=1 i100=8002", "i100=1 i100=8002", "1-1"},       /* the one that both can use */
+    {"i100=1 i100=8002", "i100=8001 i100=8002", "0-0"},
+    {"i100=1 i100=1", "i100=8001 i100=8001", "0-0 1-1"},
+    {"i100=1 i100=8001", "i100=1", "1-0"}, /* of a side full members only, if it has one */
+    {"i100=1 i100=8001", "i100=1 i100=8001", "1-1"},
+    {"i100=1", "i100=1 i100=8001", "0-1"},
+    {"!i100=8001 i100=8002", "i100=8002 i100=8001", "0-1 1-0"}, /* the user wants all */
+    {"!i100=1 i100=8002", "i100=1 i100=8002", "1-1"},
+    {"!i100=1 r25/1", "i100=1 r25/1", "1-1"},
+    {"i100=1 r25/1", "i100=1 r25/1", "1-1"},
+};
+
 START_TEST(pairs_as_expected)
 {
-    static const struct {
-        const char *ours;
-        const char *theirs;
-        const char *pairs;
-    } cases[] = {
-        {"i100", "i100", "0-0"},
-        {"i100 i100", "i100 i100", "0-0 1-1"},
-        {"i100", "", ""},
-        {"", "", ""},
-        {"i100", "j100", ""},
-        {"i100", "r100", ""},
-        {"r100", "q100", ""},
-        {"r100", "s100", ""},
-        {"i100", "r25 i100", "0-1"},
-        {"i100 r25", "i100 r25", "0-0"}, /* the better fabric only */
-        {"i100 r25", "r25", "1-0"},      /* what there is */
-        {"r25 r100", "r100", "1-0"},
-        {"i25 r100", "i100 r100", "1-1"},     /* by the slower side */
-        {"i100 r100", "r100 i100", "0-1"},    /* InfiniBand at the same speed */
-        {"q100 r100", "r100 q100", "1-0"},    /* RoCE v2 */
-        {"s100 r100", "r100 s100", "1-0"},    /* IPv4 */
-        {"j100 i100", "i100 j100", "1-0"},    /* the lower subnet */
-        {"!i100 r25", "i100 r25", "0-0 1-1"}, /* the user wants all */
-        {"i100 r25", "!r25 i100", "0-1 1-0"},
-        {"!i100 i100 r25", "i100 r25 r25", "0-0 2-1"},
-        {"r100/1 r100/2", "r100/2 r100/1", "0-1 1-0"}, /* first within a subnet */
-        {"r100/1 r100/2", "r100/2", "1-0"},
-        {"r100/1 r100/2", "r100/3 r100/2", "1-1"}, /* nothing that may lead nowhere */
-        {"!r100/1 r100/2", "r100/3 r100/2", "1-1"},
-        {"r100/1 r100/2", "r100/3 r100/4", "0-0 1-1"}, /* but then routed */
-        {"!r100/1 r100/2", "r100/3 r100/4", "0-0 1-1"},
-        {"r100/1", "r100", "0-0"}, /* which one is not known */
-        /* A link-local address may lead nowhere: all else goes before it. */
-        {"l100/1", "l100/1", "0-0"},
-        {"i25 l100/1", "l100/1 i25", "0-1"},
-        {"i25 l100/1", "l100/1", "1-0"},
-        {"l100 i25", "r100 i25 l100", "1-1"},
-        {"!i25 l100/1", "i25 l100/1", "0-0 1-1"}, /* the user wants all */
-        /* Adapters near either socket, each with a network of its own. */
-        {"r100/1@0 r100/2@1", "r100/1@0 r100/2@1", "0-0"},
-        {"r100/2@0 r100/1@1", "r100/2@0 r100/1@1", "0-0"},
-        {"r100/1@0 r100/2@1", "r100/2@0 r100/1@1", "0-1 1-0"}, /* as far for both */
-        {"r100/1@0 r100/2@1", "r100/2@0", "1-0"},
-        {"r100/1@0 r100/2@1", "r100/3@0 r100/4@1", "0-0"}, /* routed: the preferred ones */
-        {"r100/1@0 r100/2@0 r100/3@1 r100/4@1", "r100/1@0 r100/2@0 r100/3@1 r100/4@1", "0-0 1-1"},
-        {"r100/2@0 r25/1@1", "r25/1@0 r100/2@1", "0-1"}, /* the faster wherever it is */
-        {"r100/2@0 r25/1@1", "r25/1@0", "1-0"},
-        {"i100@0 r100/1@1", "r100/1@0 i100@1", "0-1"},
-        /* Partitions: the low 15 bits are one, and one of the two is a full member. */
-        {"i100=8001", "i100=8001", "0-0"},
-        {"i100=8001", "i100=1", "0-0"},
-        {"i100=1", "i100=1", ""},
-        {"i100=8001", "i100=8002", ""},
-        {"i100=8001", "i100=2", ""},
-        {"i100=8001 i100=8002", "i100=8002", "1-0"},
-        {"i100=8002 i100=8001", "i100=8001 i100=8002", "1-0"}, /* the lower one */
-        {"i100=1 i100=8002", "i100=1 i100=8002", "1-1"},       /* the one that both can use */
-        {"i100=1 i100=8002", "i100=8001 i100=8002", "0-0"},
-        {"i100=1 i100=1", "i100=8001 i100=8001", "0-0 1-1"},
-        {"i100=1 i100=8001", "i100=1", "1-0"}, /* of a side full members only, if it has one */
-        {"i100=1 i100=8001", "i100=1 i100=8001", "1-1"},
-        {"i100=1", "i100=1 i100=8001", "0-1"},
-        {"!i100=8001 i100=8002", "i100=8002 i100=8001", "0-1 1-0"}, /* the user wants all */
-        {"!i100=1 i100=8002", "i100=1 i100=8002", "1-1"},
-        {"!i100=1 r25/1", "i100=1 r25/1", "1-1"},
-        {"i100=1 r25/1", "i100=1 r25/1", "1-1"},
-    };
     struct ports ours, theirs;
     char text[128];
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        parse_side(&ours, cases[i].ours, 0);
-        parse_side(&theirs, cases[i].theirs, 0);
+    for (size_t i = 0; i < sizeof(pairings) / sizeof(pairings[0]); i++) {
+        parse_side(&ours, pairings[i].ours, 0);
+        parse_side(&theirs, pairings[i].theirs, 0);
         pairs_text(&ours, &theirs, text);
-        ck_assert_msg(strcmp(text, cases[i].pairs) == 0, "\"%s\" with \"%s\": %s, not %s",
-                      cases[i].ours, cases[i].theirs, text, cases[i].pairs);
+        ck_assert_msg(strcmp(text, pairings[i].pairs) == 0, "\"%s\" with \"%s\": %s, not %s",
+                      pairings[i].ours, pairings[i].theirs, text, pairings[i].pairs);
     }
 }
 END_TEST

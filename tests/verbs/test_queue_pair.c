@@ -41,8 +41,7 @@ START_TEST(completion_queues_grow_in_number)
         }
     }
     for (int i = 0; i < 4; i++) {
-        rbuf_queue_close(pairs[i].a);
-        rbuf_queue_close(pairs[i].b);
+        adapter_disconnect(&pairs[i]);
     }
     adapter_close(&adapter);
 }
@@ -204,8 +203,7 @@ START_TEST(order_of_each_queue_pair)
     rbuf_in_order_decide(port, NULL);
     ck_assert_int_eq(port->subblock, RBUF_SUBBLOCK_CHECKED);
     ck_assert_ptr_nonnull(strstr(port->in_order_why, "no queue pair to ask"));
-    rbuf_queue_close(pair.a);
-    rbuf_queue_close(pair.b);
+    adapter_disconnect(&pair);
     adapter_close(&adapter);
 }
 END_TEST

@@ -114,8 +114,7 @@ START_TEST(a_window_is_always_posted)
             }
             take(&adapter, credits, buffers);
         }
-        rbuf_queue_close(pair.a);
-        rbuf_queue_close(pair.b);
+        adapter_disconnect(&pair);
         adapter_close(&adapter);
     }
 }
@@ -165,8 +164,7 @@ START_TEST(flushed_receives_are_not_posted)
         ck_assert_uint_eq(receive_of(pair.b)->recycled_count, count);
         ck_assert_ptr_null(rbuf_receive_post_all(adapter.port));
         adapter_quiet(adapter.port);
-        rbuf_queue_close(pair.a); /* never in error */
-        rbuf_queue_close(pair.b);
+        adapter_disconnect(&pair); /* never in error */
         ck_assert(TAILQ_EMPTY(&adapter.port->unposted));
         adapter_quiet(adapter.port);
         ck_assert_uint_eq(adapter.port->receive_entries, 0);
@@ -182,7 +180,6 @@ START_TEST(a_failure_stops_posting)
     struct rbuf_completion completion = {0};
     struct adapter_pair pair;
     struct rbuf_memory memory;
-    struct rbuf_problem problem;
     struct rbuf_fab_piece piece;
     struct rbuf_receive *receive;
     struct rbuf_work work = {.queue = NULL};
@@ -191,7 +188,7 @@ START_TEST(a_failure_stops_posting)
     uint32_t back = 0;
 
     open_own(&adapter, ADAPTER_BUFFERS, SMALL_BYTES, 7);
-    adapter_ok(rbuf_memory_allocate(adapter.port, 2 * SMALL_BYTES, 0, &memory, &problem), &problem);
+    adapter_allocate(&adapter, 2 * SMALL_BYTES, 0, &memory);
     pair = adapter_connect(&adapter, RBUF_CONTROL, 64);
     receive = receive_of(pair.b);
     piece = (struct rbuf_fab_piece){
@@ -214,8 +211,7 @@ START_TEST(a_failure_stops_posting)
     ck_assert(refused);
     ck_assert_uint_eq(receive->recycled_count, receive->count);
     adapter_quiet(adapter.port);
-    rbuf_queue_close(pair.a);
-    rbuf_queue_close(pair.b);
+    adapter_disconnect(&pair);
     rbuf_memory_free(&memory);
     adapter_close(&adapter);
 }
@@ -244,8 +240,7 @@ START_TEST(late_completions_are_dropped)
         take(&adapter, 1, &lender);
     }
     late = &receive_of(gone.b)->buffers[0];
-    rbuf_queue_close(gone.a);
-    rbuf_queue_close(gone.b);
+    adapter_disconnect(&gone);
     ck_assert_int_eq(late->receive->state, RBUF_RECEIVE_CLOSED);
     ck_assert_ptr_null(late->receive->memory.base);
     lender->wr.wr_id = (uintptr_t) late;
@@ -258,8 +253,7 @@ START_TEST(late_completions_are_dropped)
     ck_assert_uint_eq(port->receive_entries, 4 * late->receive->count);
     adapter_quiet(port);
     ck_assert_uint_eq(port->receive_entries, 2 * rbuf_receive_own_count(1));
-    rbuf_queue_close(there.a);
-    rbuf_queue_close(there.b);
+    adapter_disconnect(&there);
     adapter_close(&adapter);
 }
 END_TEST
@@ -298,8 +292,7 @@ START_TEST(the_completion_queue_grows)
     }
     ck_assert_uint_eq(flushed + PAIRS, adapter.port->receive_entries);
     for (int i = 0; i < PAIRS; i++) {
-        rbuf_queue_close(pairs[i].a);
-        rbuf_queue_close(pairs[i].b);
+        adapter_disconnect(&pairs[i]);
     }
     adapter_close(&adapter);
 }

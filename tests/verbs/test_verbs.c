@@ -17,11 +17,10 @@ START_TEST(messages_arrive)
     struct adapter adapter;
     struct adapter_pair pair;
     struct rbuf_memory memory;
-    struct rbuf_problem problem;
     unsigned received = 0, sent = 0;
 
     adapter_open(&adapter);
-    adapter_ok(rbuf_memory_allocate(adapter.port, 4096, 0, &memory, &problem), &problem);
+    adapter_allocate(&adapter, 4096, 0, &memory);
     pair = adapter_connect(&adapter, RBUF_CONTROL, 64);
     for (unsigned i = 0; i < 500; i++) {
         struct rbuf_work work = {.queue = NULL};
@@ -61,8 +60,7 @@ START_TEST(messages_arrive)
     ck_assert_uint_eq(received, 500);
     ck_assert_uint_eq(sent, 500);
     ck_assert_uint_eq(adapter.port->fab.signalled, 0);
-    rbuf_queue_close(pair.a);
-    rbuf_queue_close(pair.b);
+    adapter_disconnect(&pair);
     rbuf_memory_free(&memory);
     adapter_close(&adapter);
 }
@@ -107,8 +105,7 @@ START_TEST(buffers_are_reposted_in_batches)
         ck_assert_int_eq(rbuf_receive_post(receive), 0);
         ck_assert_uint_eq(receive->recycled_count, 0);
     }
-    rbuf_queue_close(pair.a);
-    rbuf_queue_close(pair.b);
+    adapter_disconnect(&pair);
     adapter_close(&adapter);
 }
 END_TEST
@@ -124,76 +121,103 @@ static void post_and_wait(struct adapter *adapter, struct rbuf_fab_queue *queue,
     ck_assert_int_eq(adapter_next(adapter->port).status, 0);
 }
 
-START_TEST(writes_reads_and_atomics)
-{
+enum { TRANSFER_BYTES = 300000 };
+
+/* Two memories of that length with a pattern in the first, and queues from one to the other. */
+struct transfer {
     struct adapter adapter;
     struct adapter_pair pair;
     struct rbuf_memory from, to;
-    struct rbuf_problem problem;
+};
+
+static void transfer_open(struct transfer *transfer)
+{
+    adapter_open(&transfer->adapter);
+    adapter_allocate(&transfer->adapter, TRANSFER_BYTES, ADAPTER_ACCESS, &transfer->from);
+    adapter_allocate(&transfer->adapter, TRANSFER_BYTES, ADAPTER_ACCESS, &transfer->to);
+    transfer->pair = adapter_connect(&transfer->adapter, RBUF_BULK, 16);
+    for (uint32_t i = 0; i < TRANSFER_BYTES; i++) {
+        ((uint8_t *) transfer->from.base)[i] = (uint8_t) (i * 31 + i / 251);
+    }
+}
+
+static void transfer_close(struct transfer *transfer)
+{
+    adapter_disconnect(&transfer->pair);
+    rbuf_memory_free(&transfer->from);
+    rbuf_memory_free(&transfer->to);
+    adapter_close(&transfer->adapter);
+}
+
+/* All of the first memory to the second; then 100 bytes with an immediate, to its ninth byte. */
+static void check_writes(struct transfer *transfer)
+{
+    const struct rbuf_memory *from = &transfer->from, *to = &transfer->to;
     struct rbuf_work work = {.queue = NULL};
     struct rbuf_completion completion;
-    struct rbuf_fab_rma rma;
-    const uint32_t bytes = 300000;
-    uint64_t *words;
 
-    adapter_open(&adapter);
-    adapter_ok(rbuf_memory_allocate(adapter.port, bytes, ADAPTER_ACCESS, &from, &problem),
-               &problem);
-    adapter_ok(rbuf_memory_allocate(adapter.port, bytes, ADAPTER_ACCESS, &to, &problem), &problem);
-    pair = adapter_connect(&adapter, RBUF_BULK, 16);
-    for (uint32_t i = 0; i < bytes; i++) {
-        ((uint8_t *) from.base)[i] = (uint8_t) (i * 31 + i / 251);
-    }
-    ck_assert_int_eq(rbuf_fab_write(pair.a, from.base, from.mr->lkey, bytes, (uintptr_t) to.base,
-                                    to.mr->rkey, &work),
+    ck_assert_int_eq(rbuf_fab_write(transfer->pair.a, from->base, from->mr->lkey, TRANSFER_BYTES,
+                                    (uintptr_t) to->base, to->mr->rkey, &work),
                      RBUF_FAB_OK);
-    completion = adapter_next(adapter.port);
+    completion = adapter_next(transfer->adapter.port);
     ck_assert_int_eq(completion.status, 0);
     ck_assert_ptr_eq(completion.work, &work);
-    ck_assert_int_eq(memcmp(from.base, to.base, bytes), 0);
+    ck_assert_int_eq(memcmp(from->base, to->base, TRANSFER_BYTES), 0);
 
-    ck_assert_int_eq(rbuf_fab_write_immediate(pair.a, from.base, from.mr->lkey, 100,
-                                              (uintptr_t) to.base + 8, to.mr->rkey, 0x12345678,
+    ck_assert_int_eq(rbuf_fab_write_immediate(transfer->pair.a, from->base, from->mr->lkey, 100,
+                                              (uintptr_t) to->base + 8, to->mr->rkey, 0x12345678,
                                               NULL),
                      RBUF_FAB_OK);
-    completion = adapter_next(adapter.port);
+    completion = adapter_next(transfer->adapter.port);
     ck_assert_int_eq(completion.kind, RBUF_COMPLETION_IMMEDIATE);
     ck_assert_uint_eq(completion.immediate, 0x12345678);
-    ck_assert_int_eq(memcmp(from.base, (char *) to.base + 8, 100), 0);
+    ck_assert_int_eq(memcmp(from->base, (char *) to->base + 8, 100), 0);
     ck_assert_int_eq(adapter_repost(completion.buffer), 0);
+}
 
-    memset(from.base, 0, bytes);
+/* On the second memory's first word; what it was comes to the first memory. */
+static void check_atomics(struct transfer *transfer, struct rbuf_fab_rma *rma)
+{
+    uint64_t *words = transfer->to.base;
+    const uint64_t *was = transfer->from.base;
+
+    words[0] = 40;
+    rma->verb = RBUF_FAB_FETCH_ADD;
+    rma->bytes = sizeof(*words);
+    rma->remote = (uintptr_t) words;
+    rma->operand = 2;
+    post_and_wait(&transfer->adapter, transfer->pair.a, rma);
+    ck_assert_uint_eq(was[0], 40);
+    rma->verb = RBUF_FAB_COMPARE_SWAP;
+    rma->compare = 42;
+    rma->operand = 77;
+    post_and_wait(&transfer->adapter, transfer->pair.a, rma);
+    ck_assert_uint_eq(was[0], 42);
+    ck_assert_uint_eq(words[0], 77);
+}
+
+START_TEST(writes_reads_and_atomics)
+{
+    struct transfer transfer;
+    struct rbuf_work work = {.queue = NULL};
+    struct rbuf_fab_rma rma;
+
+    transfer_open(&transfer);
+    check_writes(&transfer);
+    memset(transfer.from.base, 0, TRANSFER_BYTES);
     rma = (struct rbuf_fab_rma){.verb = RBUF_FAB_READ,
                                 .bytes = 5000,
-                                .local = from.base,
-                                .remote = (uintptr_t) to.base + 8,
-                                .lkey = from.mr->lkey,
-                                .rkey = to.mr->rkey,
+                                .local = transfer.from.base,
+                                .remote = (uintptr_t) transfer.to.base + 8,
+                                .lkey = transfer.from.mr->lkey,
+                                .rkey = transfer.to.mr->rkey,
                                 .work = &work};
-    post_and_wait(&adapter, pair.a, &rma);
-    ck_assert_int_eq(memcmp(from.base, (char *) to.base + 8, 5000), 0);
-
-    if (adapter.port->atomics) {
-        words = to.base;
-        words[0] = 40;
-        rma.verb = RBUF_FAB_FETCH_ADD;
-        rma.bytes = sizeof(*words);
-        rma.remote = (uintptr_t) words;
-        rma.operand = 2;
-        post_and_wait(&adapter, pair.a, &rma);
-        ck_assert_uint_eq(((uint64_t *) from.base)[0], 40);
-        rma.verb = RBUF_FAB_COMPARE_SWAP;
-        rma.compare = 42;
-        rma.operand = 77;
-        post_and_wait(&adapter, pair.a, &rma);
-        ck_assert_uint_eq(((uint64_t *) from.base)[0], 42);
-        ck_assert_uint_eq(words[0], 77);
+    post_and_wait(&transfer.adapter, transfer.pair.a, &rma);
+    ck_assert_int_eq(memcmp(transfer.from.base, (char *) transfer.to.base + 8, 5000), 0);
+    if (transfer.adapter.port->atomics) {
+        check_atomics(&transfer, &rma);
     }
-    rbuf_queue_close(pair.a);
-    rbuf_queue_close(pair.b);
-    rbuf_memory_free(&from);
-    rbuf_memory_free(&to);
-    adapter_close(&adapter);
+    transfer_close(&transfer);
 }
 END_TEST
 
@@ -203,14 +227,12 @@ START_TEST(unsignalled_writes_retire)
     struct adapter adapter;
     struct adapter_pair pair;
     struct rbuf_memory memory;
-    struct rbuf_problem problem;
     struct rbuf_completion completion;
     unsigned waits = 0;
     uint64_t *word;
 
     adapter_open(&adapter);
-    adapter_ok(rbuf_memory_allocate(adapter.port, 4096, ADAPTER_ACCESS, &memory, &problem),
-               &problem);
+    adapter_allocate(&adapter, 4096, ADAPTER_ACCESS, &memory);
     word = memory.base;
     pair = adapter_connect(&adapter, RBUF_CONTROL, 32);
     for (uint64_t i = 1; i <= 10000;) {
@@ -233,8 +255,7 @@ START_TEST(unsignalled_writes_retire)
     adapter_quiet(adapter.port);
     ck_assert_uint_le(adapter.port->fab.signalled, 1);
     ck_assert_uint_gt(waits, 0);
-    rbuf_queue_close(pair.a);
-    rbuf_queue_close(pair.b);
+    adapter_disconnect(&pair);
     ck_assert_uint_eq(adapter.port->fab.signalled, 0);
     rbuf_memory_free(&memory);
     adapter_close(&adapter);
@@ -247,14 +268,12 @@ START_TEST(failed_unsignalled_write)
     struct adapter adapter;
     struct adapter_pair pair;
     struct rbuf_memory memory;
-    struct rbuf_problem problem;
     struct rbuf_work works[4] = {0};
     unsigned back = 0, reports = 0;
     uint64_t value = 1;
 
     adapter_open(&adapter);
-    adapter_ok(rbuf_memory_allocate(adapter.port, 4096, ADAPTER_ACCESS, &memory, &problem),
-               &problem);
+    adapter_allocate(&adapter, 4096, ADAPTER_ACCESS, &memory);
     pair = adapter_connect(&adapter, RBUF_CONTROL, 32);
     for (int i = 0; i < 4; i++) {
         ck_assert_int_eq(rbuf_fab_write_inline(pair.a, &value, 8, (uintptr_t) memory.base,
@@ -282,8 +301,7 @@ START_TEST(failed_unsignalled_write)
     ck_assert_uint_eq(reports, 1);
     adapter_quiet(adapter.port);
     ck_assert_uint_eq(adapter.port->fab.signalled, 0);
-    rbuf_queue_close(pair.a);
-    rbuf_queue_close(pair.b);
+    adapter_disconnect(&pair);
     rbuf_memory_free(&memory);
     adapter_close(&adapter);
 }
@@ -296,14 +314,12 @@ START_TEST(flush_brings_everything_back)
     struct adapter adapter;
     struct adapter_pair pair;
     struct rbuf_memory memory;
-    struct rbuf_problem problem;
     struct rbuf_work works[8] = {0};
     unsigned seen[8] = {0};
     unsigned posted = 0, back = 0;
 
     adapter_open(&adapter);
-    adapter_ok(rbuf_memory_allocate(adapter.port, 1 << 20, ADAPTER_ACCESS, &memory, &problem),
-               &problem);
+    adapter_allocate(&adapter, 1 << 20, ADAPTER_ACCESS, &memory);
     pair = adapter_connect(&adapter, RBUF_BULK, 32);
     for (unsigned i = 0; i < 24; i++) {
         struct rbuf_work *work = i % 3 == 2 ? &works[posted] : NULL;
@@ -329,8 +345,7 @@ START_TEST(flush_brings_everything_back)
     }
     adapter_quiet(adapter.port);
     ck_assert_uint_eq(adapter.port->fab.signalled, 0);
-    rbuf_queue_close(pair.a);
-    rbuf_queue_close(pair.b);
+    adapter_disconnect(&pair);
     rbuf_memory_free(&memory);
     adapter_close(&adapter);
 }
@@ -342,11 +357,9 @@ START_TEST(closing_early_leaves_nothing)
 {
     struct adapter adapter;
     struct rbuf_memory memory;
-    struct rbuf_problem problem;
 
     adapter_open(&adapter);
-    adapter_ok(rbuf_memory_allocate(adapter.port, 1 << 20, ADAPTER_ACCESS, &memory, &problem),
-               &problem);
+    adapter_allocate(&adapter, 1 << 20, ADAPTER_ACCESS, &memory);
     for (int round = 0; round < 30; round++) {
         struct adapter_pair pair = adapter_connect(&adapter, RBUF_BULK, 64);
 
@@ -359,8 +372,7 @@ START_TEST(closing_early_leaves_nothing)
         if (round % 3 != 0) {
             rbuf_queue_error(pair.a);
         }
-        rbuf_queue_close(pair.a);
-        rbuf_queue_close(pair.b);
+        adapter_disconnect(&pair);
         ck_assert_uint_eq(adapter.port->fab.signalled, 0);
         adapter_quiet(adapter.port);
         ck_assert_uint_eq(adapter.port->send_cq[0].reserved, 0);
@@ -413,8 +425,7 @@ START_TEST(sweeping_brings_buffers_back)
             }
         }
         ck_assert_uint_eq(received, MESSAGES);
-        rbuf_queue_close(pair.a);
-        rbuf_queue_close(pair.b);
+        adapter_disconnect(&pair);
     }
     adapter_close(&adapter);
 }

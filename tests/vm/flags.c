@@ -40,6 +40,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bring_up.h"
+
 enum { PAGE = 4096, PATIENCE_S = 60 };
 enum { LOOKS = 1 << 16 /* between two looks at the clock */ };
 enum { SETTLES_US = 1000, SETTLE_LOOKS = 1000 /* at a payload that was late */ };
@@ -196,33 +198,19 @@ static void create_pair(struct side *side)
 
 static void connect_pair(struct side *side, const struct side *other, enum ibv_mtu mtu)
 {
-    struct ibv_qp_attr init = {
-        .qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
-    struct ibv_qp_attr rtr = {
-        .qp_state = IBV_QPS_RTR,
-        .path_mtu = mtu,
-        .dest_qp_num = other->qp->qp_num,
-        .min_rnr_timer = 12,
-        .max_dest_rd_atomic = 1,
-        .ah_attr = {
-            .dlid = other->lid,
-            .is_global = 1,
-            .port_num = 1,
-            .grh = {.dgid = other->gid, .sgid_index = (uint8_t) side->gid_index, .hop_limit = 64}}};
-    struct ibv_qp_attr rts = {
-        .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1};
+    const struct bring_up how = {.port = 1,
+                                 .access = IBV_ACCESS_REMOTE_WRITE,
+                                 .mtu = mtu,
+                                 .reads = 1,
+                                 .rnr_timer = 12,
+                                 .timeout = 14};
+    const struct ibv_ah_attr peer = {
+        .dlid = other->lid,
+        .is_global = 1,
+        .grh = {.dgid = other->gid, .sgid_index = (uint8_t) side->gid_index, .hop_limit = 64}};
 
-    check(ibv_modify_qp(side->qp, &init,
-                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0,
-          "to INIT");
-    check(ibv_modify_qp(side->qp, &rtr,
-                        IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                            IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER) == 0,
-          "to RTR");
-    check(ibv_modify_qp(side->qp, &rts,
-                        IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                            IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) == 0,
-          "to RTS");
+    errno = bring_up(side->qp, &how, other->qp->qp_num, &peer);
+    check(errno == 0, "bringing up a queue pair");
 }
 
 /* ---- the two threads ---- */

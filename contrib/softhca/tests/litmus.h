@@ -52,10 +52,6 @@ void await_peer(struct side *side);
 void answer(struct side *side, bool yes);
 bool await_answer(struct side *side);
 
-/* Brings a queue pair to attr->qp_state, which is INIT, RTR or RTS, with all attributes that such a
- * step takes; 0 or the errno value. */
-int change_state(struct ibv_qp *qp, struct ibv_qp_attr *attr);
-
 /* Posts n bytes at an offset of the own buffer to, or from, an offset of the peer's. */
 void post(struct side *side, int qp, enum ibv_wr_opcode opcode, size_t local, size_t n,
           uint64_t remote, unsigned flags);

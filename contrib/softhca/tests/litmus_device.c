@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bring_up.h"
+
 struct device open_device(int index)
 {
     struct device device = {.buffer = aligned_alloc(4096, BYTES)};
@@ -60,12 +62,9 @@ struct ibv_qp *create(const struct device *device)
 
 int to_init_in(struct ibv_qp *qp, uint8_t port, uint16_t partition)
 {
-    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
-                               .port_num = port,
-                               .pkey_index = partition,
-                               .qp_access_flags = ACCESS};
+    const struct bring_up how = {.port = port, .partition = partition, .access = ACCESS};
 
-    return change_state(qp, &attr);
+    return bring_to_init(qp, &how);
 }
 
 int to_init(struct ibv_qp *qp, uint8_t port)
@@ -86,22 +85,16 @@ struct ibv_ah_attr address_of(const struct device *device, uint8_t port, bool is
 
 int to_rtr(struct ibv_qp *qp, uint8_t port, uint32_t number, const struct ibv_ah_attr *peer)
 {
-    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
-                               .dest_qp_num = number,
-                               .path_mtu = IBV_MTU_1024,
-                               .max_dest_rd_atomic = 1,
-                               .ah_attr = *peer};
+    const struct bring_up how = {.port = port, .mtu = IBV_MTU_1024, .reads = 1};
 
-    attr.ah_attr.port_num = port;
-    return change_state(qp, &attr);
+    return bring_to_rtr(qp, &how, number, peer);
 }
 
 int to_rts(struct ibv_qp *qp)
 {
-    struct ibv_qp_attr attr = {
-        .qp_state = IBV_QPS_RTS, .timeout = 10, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1};
+    const struct bring_up how = {.timeout = 10, .reads = 1};
 
-    return change_state(qp, &attr);
+    return bring_to_rts(qp, &how);
 }
 
 void connect_ports(const struct device *a, uint8_t port_a, struct ibv_qp *qp_a,

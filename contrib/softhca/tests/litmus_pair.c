@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bring_up.h"
+
 #define TIME_LIMIT_S 20
 #define ALL_ACCESS                                                                                 \
     (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                   \
@@ -151,42 +153,19 @@ void poll_for(struct side *side, uint64_t ns)
         ibv_poll_cq(side->cq, 1, &wc);
 }
 
-int change_state(struct ibv_qp *qp, struct ibv_qp_attr *attr)
-{
-    static const int masks[] = {
-        [IBV_QPS_INIT] = IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS,
-        [IBV_QPS_RTR] = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                        IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
-        [IBV_QPS_RTS] = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                        IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
-    };
-
-    return ibv_modify_qp(qp, attr, masks[attr->qp_state]);
-}
-
 static void connect_to(struct ibv_qp *qp, uint32_t number, const struct address *peer)
 {
-    struct ibv_qp_attr attr = {
-        .qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = ALL_ACCESS};
-    int err = change_state(qp, &attr);
+    const struct bring_up how = {.port = 1,
+                                 .access = ALL_ACCESS,
+                                 .mtu = IBV_MTU_4096,
+                                 .reads = 4,
+                                 .rnr_timer = 8,
+                                 .timeout = 14};
+    const struct ibv_ah_attr ah = {.dlid = (uint16_t) peer->lid,
+                                   .is_global = peer->lid == 0, /* RoCE */
+                                   .grh = {.dgid = peer->gid, .hop_limit = 1}};
+    int err = bring_up(qp, &how, number, &ah);
 
-    attr.qp_state = IBV_QPS_RTR;
-    attr.dest_qp_num = number;
-    attr.path_mtu = IBV_MTU_4096;
-    attr.max_dest_rd_atomic = 4;
-    attr.min_rnr_timer = 8;
-    attr.ah_attr.dlid = (uint16_t) peer->lid;
-    attr.ah_attr.port_num = 1;
-    attr.ah_attr.is_global = peer->lid == 0; /* RoCE */
-    attr.ah_attr.grh.dgid = peer->gid;
-    attr.ah_attr.grh.hop_limit = 1;
-    err = err ? err : change_state(qp, &attr);
-    attr.qp_state = IBV_QPS_RTS;
-    attr.timeout = 14;
-    attr.retry_cnt = 7;
-    attr.rnr_retry = 7;
-    attr.max_rd_atomic = 4;
-    err = err ? err : change_state(qp, &attr);
     if (err)
         fail("connecting: %s", strerror(err));
 }
