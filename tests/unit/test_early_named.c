@@ -202,7 +202,7 @@ enum { STAGED, PLACED, DEFERRED, RTR_UNDER_WAY, REGISTERING, DIRECT, STATES };
 static void give_staging(struct rbuf_core *core)
 {
     rbuf_arena_give(&core->receive_arena, 0, 200);
-    core->deferred_retry = true;
+    core->rendezvous.deferred_retry = true;
 }
 
 /* Brings the grant of a held message to that state, and starts the put that corrects it. */

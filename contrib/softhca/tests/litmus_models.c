@@ -83,7 +83,6 @@ static int try_shared_queue(const struct device *device, uint32_t depth, uint32_
 static int own_receives(const struct device *device, uint32_t depth)
 {
     struct ibv_qp_cap cap = {.max_send_wr = 1, .max_recv_wr = depth, .max_recv_sge = 1};
-    struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT, .port_num = 1};
     struct ibv_sge sge = {
         .addr = (uintptr_t) device->buffer, .length = 8, .lkey = device->mr->lkey};
     struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
@@ -93,7 +92,7 @@ static int own_receives(const struct device *device, uint32_t depth)
     if (!qp)
         return -errno;
     expect(ibv_post_recv(qp, &wr, &bad), EINVAL, "a receive in RESET");
-    expect(change_state(qp, &init), 0, "to INIT");
+    expect(to_init(qp, 1), 0, "to INIT");
     while (taken <= (int) cap.max_recv_wr && !ibv_post_recv(qp, &wr, &bad))
         taken++;
     expect(ibv_destroy_qp(qp), 0, "destroy_qp");

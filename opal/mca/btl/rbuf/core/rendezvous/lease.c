@@ -220,12 +220,13 @@ static bool lease(struct rbuf_peer *peer)
     }
     core->rendezvous.windows.out++;
     core->rendezvous.windows.leased++;
-    *in = (struct rbuf_early_in){.state = RBUF_EARLY_IN_LEASED,
-                                 .first = first,
-                                 .slot_blocks = core->options.early.slot_blocks,
-                                 .flag = FLAG_WINDOW | core->rendezvous.windows.leased << LEASED_BITS,
-                                 .last_rts = core->stats.rts_received,
-                                 .schedule = rbuf_lease_schedule(peer)};
+    *in =
+        (struct rbuf_early_in){.state = RBUF_EARLY_IN_LEASED,
+                               .first = first,
+                               .slot_blocks = core->options.early.slot_blocks,
+                               .flag = FLAG_WINDOW | core->rendezvous.windows.leased << LEASED_BITS,
+                               .last_rts = core->stats.rts_received,
+                               .schedule = rbuf_lease_schedule(peer)};
     for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
         in->slot[i].seq = first_seq(peer) + i;
         in->released = rbuf_early_report(in->released, in->slot[i].seq);
