@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Memory over time: windows are made and freed, or children spawned, and what a process has for
- * itself must not grow beyond a bound. What it is is in docs/one-sided.md.
+ * itself must not grow beyond a bound. What it is is in docs/one-sided-figures.md.
  *
  *   memory windows [packed]    600 of them, created, allocated and dynamic by turns
  *   memory spawn               ten children, one after the other
