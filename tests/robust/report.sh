@@ -34,7 +34,7 @@ in_summary() { # REGEX
 wrong_summary() { # RANKS STAGED PUTS
     if [ "$(lines_with '^rbuf-report: ')" != 5 ]; then
         echo "$(lines_with '^rbuf-report: ') lines, not 5"
-    elif ! grep -q -E "^rbuf-report: $1 processe?s? on 1 node, version [0-9.]+, protocol superpipeline, port softhca0:1\$" "$log"; then
+    elif ! grep -q -E "^rbuf-report: $1 processe?s? on 1 node, version [0-9.]+(~dev)?, protocol superpipeline, port softhca0:1\$" "$log"; then
         echo "not of $1 processes: $(grep -m 1 '^rbuf-report' "$log")"
     elif [ "$(in_summary 'rendezvous: ([0-9]+) staged')" != "$2" ]; then
         echo "$(in_summary 'rendezvous: ([0-9]+) staged') staged, not $2"
@@ -49,7 +49,7 @@ wrong_lines() { # RANKS
     local rank
     [ "$(lines_with '^rbuf-report: ')" = "$1" ] || echo "$(lines_with '^rbuf-report: ') lines, not $1"
     for ((rank = 0; rank < $1; rank++)); do
-        grep -q "^rbuf-report: rank=$rank host=[^ ]* version=[0-9.]* protocol=superpipeline ports=softhca0:1 messages_sent=[1-9]" "$log" ||
+        grep -q "^rbuf-report: rank=$rank host=[^ ]* version=[^ ]* protocol=superpipeline ports=softhca0:1 messages_sent=[1-9]" "$log" ||
             echo "no line of rank $rank"
     done
 }
