@@ -66,19 +66,21 @@ static void unbounce(struct rbuf_am *am)
 }
 
 /* True if the message was posted over send/receive, as the status says: then it is counted. */
-static bool posted(struct rbuf_peer *peer, const struct rbuf_am *am, bool inlined,
-                   enum rbuf_fab_status status)
+static inline bool posted(struct rbuf_peer *peer, const struct rbuf_am *am, bool inlined,
+                          enum rbuf_fab_status status)
 {
     if (!rbuf_peer_posted(peer, status)) {
         return false;
     }
-    rbuf_credit_use(peer, (enum rbuf_flow) am->channel, 1);
-    if (am->channel == RBUF_CONTROL) { /* what the other one says is not believed */
+    peer->core->stats.sends[inlined]++;
+    peer->core->stats.send_bytes += am->bytes;
+    if (am->channel != RBUF_CONTROL) {
+        rbuf_credit_use(peer, RBUF_FLOW_BULK, 1);
+    } else { /* what the other one says is not believed */
+        rbuf_credit_use(peer, RBUF_FLOW_CONTROL, 1);
         peer->eager.sequence_out++;
         rbuf_credit_advertised(peer);
     }
-    peer->core->stats.sends[inlined]++;
-    peer->core->stats.send_bytes += am->bytes;
     return true;
 }
 
