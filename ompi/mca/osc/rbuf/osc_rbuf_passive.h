@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Passive target epochs (osc_rbuf_passive.c says more). A target may be OSC_RBUF_ALL, as it is in
- * the functions for all. Units are MPI's, errors MPI's or Open
- * MPI's. No lock is held, but for osc_rbuf_passive_ask() and osc_rbuf_passive_await().
+ * the functions for all. Units are MPI's, errors MPI's or Open MPI's. No lock is held, but for
+ * osc_rbuf_passive_ask() and osc_rbuf_passive_await().
  */
 #ifndef OSC_RBUF_PASSIVE_H
 #define OSC_RBUF_PASSIVE_H

@@ -50,6 +50,7 @@ static const mca_btl_rbuf_policy_t on_demand = {
 #define REUSE NULL
 #endif
 
+/* Without `default`: that has become another one before registrars open (module/default.c). */
 static const mca_btl_rbuf_policy_t *const by_protocol[] = {
     [MCA_BTL_RBUF_SUPERPIPELINE] = &on_demand,
     [MCA_BTL_RBUF_PIPELINE] = &on_demand,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Brings a text of each process of the job to rank 0, at its end. MPI is over by then, and perhaps
- * this transport; what still runs is PMIx: each process puts its text, all meet in a
- * fence that collects the texts, rank 0 gets them.
+ * this transport. PMIx still runs: each process puts its text, all meet in a fence that collects
+ * the texts, and rank 0 gets them.
  *
  * All processes have passed the barrier of MPI_Finalize(), so they come to that fence unless one
  * dies, has no adapter, or was not asked for its text. Nobody waits for these for ever: a process
@@ -10,8 +10,8 @@
  *
  * Threads: the one that ends Open MPI, once.
  *
- * Owns the state of the fence: its callback comes in a
- * thread of PMIx, perhaps long after nobody waits for it any more. Then this object stays loaded.
+ * Owns the state of the fence: its callback comes in a thread of PMIx, perhaps long after nobody
+ * waits for it any more. Then this object stays loaded.
  */
 #include "report/report.h"
 

@@ -43,7 +43,7 @@ enum {
 bool rbuf_words_write(struct rbuf_peer *peer, unsigned place, uint64_t value);
 
 /* Makes the counts of chunks that we copied out, if they are not there yet. False without memory.
- * Needed before the next four functions, but rbuf_acks_write(). */
+ * rbuf_acks_count() and rbuf_acks_add() need them. */
 bool rbuf_acks_open(struct rbuf_peer *peer);
 
 /* The count of the word. */

@@ -172,8 +172,8 @@ void rbuf_early_in_unclaim(struct rbuf_peer *peer, uint32_t seq)
     if (slot == NULL || slot->claims == 0 || --slot->claims > 0) {
         return;
     }
-    if (peer->rendezvous.early_in->state ==
-        RBUF_EARLY_IN_RETURNED) { /* the peer has dropped them */
+    /* The peer has dropped them. */
+    if (peer->rendezvous.early_in->state == RBUF_EARLY_IN_RETURNED) {
         become(peer, slot, RBUF_EARLY_SLOT_FREE);
         rbuf_lease_free_if_unused(peer);
         return;

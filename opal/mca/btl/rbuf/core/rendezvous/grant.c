@@ -340,22 +340,16 @@ void rbuf_grants_grown(struct rbuf_core *core)
     core->rendezvous.deferred_retry = true;
 }
 
-/* The first grant of the peer that is not FREE; NULL: there is none. */
-static struct rbuf_grant *grant_of(const struct rbuf_peer *peer)
+bool rbuf_grants_are_open(const struct rbuf_peer *peer)
 {
     const struct rbuf_rendezvous_of_core *all = &peer->core->rendezvous;
 
     for (uint32_t i = 0; i < all->grant_count; i++) {
         if (all->grants[i]->peer == peer && all->grants[i]->state != RBUF_GRANT_FREE) {
-            return all->grants[i];
+            return true;
         }
     }
-    return NULL;
-}
-
-bool rbuf_grants_are_open(const struct rbuf_peer *peer)
-{
-    return grant_of(peer) != NULL;
+    return false;
 }
 
 void rbuf_grants_remove(struct rbuf_peer *peer)

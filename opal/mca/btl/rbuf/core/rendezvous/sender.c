@@ -148,7 +148,7 @@ int rbuf_sender_progress(struct rbuf_peer *peer, uint64_t *budget)
         }
         next = TAILQ_NEXT(put, link);
         if (progress == PUT_FINISHED) {
-            TAILQ_REMOVE(&peer->rendezvous.puts, put, link);
+            rbuf_sender_remove(peer, put);
             rbuf_sender_finish(put, RBUF_EVENT_PUT, 0);
             done++;
         } else if (progress == PUT_OUT_OF_STAGING) {
@@ -195,7 +195,7 @@ void rbuf_sender_begin(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     uint64_t budget = peer->core->options.quantum;
 
-    TAILQ_INSERT_TAIL(&peer->rendezvous.puts, put, link);
+    rbuf_sender_add(peer, put);
     rbuf_peer_wake(peer);
     if (peer->state == RBUF_PEER_CONNECTED && TAILQ_FIRST(&peer->rendezvous.puts) == put) {
         rbuf_sender_progress(peer, &budget);
