@@ -4,6 +4,7 @@
  *
  *     world.c       nodes: processors that poll, the run, and who may write into staging
  *     world_leftover.c  what must hold at the end of a run
+ *     world_start.c  the users' messages, as they start
  *     world_user.c  the users: what Open MPI does with messages, played on every node
  *     world_packed.c  likewise with packed data
  *     world_prestage.c  the paper's way with the first chunk, which core does not have
