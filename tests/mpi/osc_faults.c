@@ -38,12 +38,20 @@ static MPI_Win win;
 static char *mine; /* as long as the window */
 
 /* Of zeros, in its first epoch. */
+/* Behind this rank 1 is out of its fence, and whatever it is to refuse is known. A message that
+ * came before would be held in a buffer that rank 1 keeps, or be answered. */
+static void meet(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void win_new(void)
 {
     memory = check_window(AREA, &win);
     memset(memory, 0, AREA);
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     check_mpi(MPI_Win_fence(0, win), "the first fence");
+    meet();
 }
 
 static void win_end(void)
@@ -252,11 +260,13 @@ static void held(void)
     }
     MPI_Win_fence(0, win);
     stand_between();
-    if (check_rank == 0) {
-        add(1, 0);
-    } else {
+    if (check_rank == 1) {
         refuse(TIMES, false);
         behind_sums = await_refusals;
+    }
+    meet();
+    if (check_rank == 0) {
+        add(1, 0);
     }
     MPI_Win_fence(0, win);
     if (check_rank == 0) {
@@ -287,13 +297,16 @@ static void long_ones(bool fetch, int times, bool cursors)
         ones[i] = i + 1;
         found[i] = -1;
     }
+    if (check_rank == 1) {
+        refuse(times, cursors);
+    }
+    meet();
     if (check_rank == 0 && fetch) {
         MPI_Get_accumulate(ones, LONGS, MPI_LONG, found, LONGS, MPI_LONG, 1, 0, 1, type, MPI_SUM,
                            win);
     } else if (check_rank == 0) {
         MPI_Accumulate(ones, LONGS, MPI_LONG, 1, 0, 1, type, MPI_SUM, win);
     } else {
-        refuse(times, cursors);
         usleep(LATE);
     }
     check_mpi(MPI_Win_fence(0, win), "a fence of long accumulates");
@@ -317,11 +330,11 @@ static void reply(void)
 
     win_new();
     check_fill(memory, MESSAGE / 4, 1);
-    MPI_Barrier(MPI_COMM_WORLD);
+    withhold = check_rank == 1 ? OSC_RBUF_REPLY : 0;
+    meet();
     for (int i = 0; i < FOUND && check_rank == 0; i++) {
         MPI_Get(found[i], MESSAGE / 4, MPI_BYTE, 1, 0, MESSAGE / 4, MPI_BYTE, win);
     }
-    withhold = check_rank == 1 ? OSC_RBUF_REPLY : 0;
     status = MPI_Win_fence(0, win);
     check_that((status == MPI_SUCCESS) == (check_rank == 0), "a reply that does not leave: %d",
                status);
@@ -396,10 +409,11 @@ static void answer(void)
     win_new();
     exchange();
     check_fill(mine, LARGE, 3);
+    withhold = check_rank == 1 ? OSC_RBUF_ENDED : 0;
+    meet();
     if (check_rank == 0) {
         check_mpi(MPI_Put(mine, LARGE, MPI_BYTE, 1, 0, LARGE, MPI_BYTE, win), "a late put");
     } else {
-        withhold = OSC_RBUF_ENDED;
         await_withheld();
         send_withheld("an answer");
     }
