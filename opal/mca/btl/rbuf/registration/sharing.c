@@ -11,10 +11,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/time_slice.h"
+#include "core/base/checksum.h"
 #include "params/params.h"
 
 #if defined(RBUF_HAVE_HWLOC) && RBUF_HAVE_HWLOC
@@ -40,6 +42,7 @@ static struct {
     uint32_t ranks;
     uint32_t rank;
     uint32_t cores; /* that the job may use */
+    uint64_t seed;  /* of ties */
     size_t mapped;
 #if defined(RBUF_HAVE_HWLOC) && RBUF_HAVE_HWLOC
     hwloc_topology_t topology; /* NULL: not known */
@@ -191,12 +194,21 @@ static struct entry *map(uint32_t ranks)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+/* All ranks of a job on a node find the same, so that they agree on ties. Nodes and jobs differ. */
+static uint64_t seed_of_ties(void)
+{
+    const char *name = opal_process_info.nodename;
+
+    return (name != NULL ? rbuf_checksum(name, strlen(name)) : 0) ^ OPAL_PROC_MY_NAME.jobid;
+}
+
 void mca_btl_rbuf_sharing_open(void)
 {
     const uint32_t ranks = (uint32_t) opal_process_info.num_local_peers + 1;
     const uint32_t rank = (uint32_t) opal_process_info.my_local_rank;
 
     find_cores();
+    node.seed = seed_of_ties();
     node.entry = ranks > 1 && ranks <= RANKS_MOST && rank < ranks ? map(ranks) : NULL;
     node.ranks = ranks;
     node.rank = rank;
@@ -254,7 +266,7 @@ struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_ra
     static struct rbuf_sharing_place place[RANKS_MOST];
     static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* each port has a thread */
     struct rbuf_sharing_place own;
-    struct rbuf_sharing_node shared = {0};
+    struct rbuf_sharing_node shared = {.seed = node.seed};
     uint64_t longest = 0; /* the same for all, so that all reckon the same */
 
     pthread_mutex_lock(&looking);

@@ -43,7 +43,8 @@ struct rbuf_sharing_rank {
 struct rbuf_sharing_node {
     uint32_t idle;     /* cores on which no rank computes */
     uint64_t slice_ns; /* t_slice + t_cs */
-    uint64_t seed;     /* the same in all ranks */
+    uint64_t
+        seed; /* of ties: alike in all ranks of a job on a node, of any other value elsewhere */
 };
 
 struct rbuf_sharing_place {
