@@ -71,7 +71,9 @@ struct rbuf_listener_counters {
     EVENT(RBUF_PEER_, DISCONNECTED)   /* the peer ended it in order, or has read our DREQ */       \
     EVENT(RBUF_PEER_, LOST)           /* the peer is gone; error, text */
 
-enum rbuf_connect_event_kind { RBUF_CONNECT_EVENTS(RBUF_STATE) RBUF_CONNECT_EVENT_KINDS };
+enum rbuf_connect_event_kind { RBUF_CONNECT_EVENTS(RBUF_STATE) };
+
+#define RBUF_CONNECT_EVENT_KINDS (RBUF_PEER_LOST + 1u)
 
 struct rbuf_connect_event {
     enum rbuf_connect_event_kind kind;
