@@ -57,6 +57,7 @@ struct item_rma {
  */
 struct item_grant {
     struct rbuf_grant *grant; /* NULL: free */
+    struct rbuf_core *core;   /* whose it is */
     struct rbuf_offer offer;
     uint32_t key;
     unsigned char *target;

@@ -47,7 +47,7 @@ START_TEST(named_behind_their_rts)
     offer = early_grant(world, first, RBUF_EARLY_UNKNOWN);
     ck_assert_uint_eq(offer.ask, 1);
     early_put_from(world, first, &offer, source);
-    ck_assert_uint_eq(first->put.early_seq, early_newest(world));
+    ck_assert_uint_eq(inspect_early_of_put(&first->put), early_newest(world));
     world_settle(world);
     credit->window = window;
     rbuf_peer_wake(sender);

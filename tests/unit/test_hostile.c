@@ -209,7 +209,7 @@ START_TEST(rtrs_without_end)
     ck_assert_int_eq(peer->state, RBUF_PEER_BROKEN);
     (void) rbuf_core_progress(&world->nodes[1].core, 1);
     ck_assert_int_eq(peer->state, RBUF_PEER_FAILED);
-    ck_assert(SLIST_EMPTY(&peer->rendezvous.unexpected_rtrs));
+    ck_assert_uint_eq(inspect_unexpected_rtrs(peer), 0);
     ck_assert(rbuf_events_pop(&world->nodes[1].core.events, &event));
     ck_assert_int_eq(event.kind, RBUF_EVENT_FAILED);
     ck_assert_int_eq(event.status, -EPROTO);
@@ -266,10 +266,10 @@ START_TEST(immediates_that_come_late)
                                 RBUF_EARLY_UNKNOWN, &offer);
     } while ((uint32_t) offer.id != (uint32_t) first.id);
     rbuf_core_immediate(core, rbuf_immediate(first.id));
-    ck_assert_uint_eq(grant->chunks_arrived, 0);
+    ck_assert_uint_eq(inspect_chunks_announced(grant), 0);
     ck_assert_uint_eq(core->stats.messages_refused, 1);
     rbuf_core_immediate(core, rbuf_immediate(offer.id));
-    ck_assert_uint_eq(grant->chunks_arrived, 1);
+    ck_assert_uint_eq(inspect_chunks_announced(grant), 1);
     ck_assert_uint_eq(core->stats.messages_refused, 1);
     rbuf_grant_close(grant);
     world_close(world);
