@@ -6,7 +6,7 @@
 #include "inspect/rendezvous.h"
 
 #include "core/rendezvous/early.h"
-#include "core/rendezvous/lease.h"
+#include "core/rendezvous/sender.h"
 
 /* ---- windows for early data that peers have of ours ---- */
 
@@ -220,7 +220,22 @@ uint64_t inspect_flag_of(const struct rbuf_grant *grant)
     return grant->flag;
 }
 
-/* ---- states that tests cannot wait for ---- */
+/* ---- states that peers and programs do not bring about, or not soon enough ---- */
+
+bool inspect_begin_filled(struct rbuf_peer *peer, struct rbuf_put *put,
+                          struct rbuf_tx_chunk *filled)
+{
+    if (!rbuf_put_begin(peer, put, &rbuf_put_to_lane)) {
+        return false;
+    }
+    put->rest = put->source;
+    put->rest_bytes = put->offer.bytes;
+    rbuf_schedule_first(&put->offer.schedule, put->rest_bytes, &put->next);
+    put->filling = filled;
+    put->state = RBUF_PUT_FILLED;
+    rbuf_sender_begin(peer, put);
+    return true;
+}
 
 void inspect_number_windows(struct rbuf_peer *peer, uint32_t seq)
 {

@@ -118,7 +118,13 @@ bool inspect_is_of_others(const struct rbuf_core *core, const struct rbuf_peer *
 /* NULL, or what does not hold of grants, lanes, acknowledgement words, windows and early data. */
 const char *inspect_rendezvous_fault(const struct rbuf_core *core);
 
-/* ---- states that tests cannot wait for ---- */
+/* ---- states that peers and programs do not bring about, or not soon enough ---- */
+
+/* Begins the put into the lane of its offer, which is STAGED, behind its first chunk, which is
+ * filled and core's from then on. The paper's protocol does so; core has early data instead. False:
+ * the put has ended, as its peer has failed. */
+bool inspect_begin_filled(struct rbuf_peer *peer, struct rbuf_put *put,
+                          struct rbuf_tx_chunk *filled);
 
 /* The next window of the peer, which has none, has numbers above `seq`: as after so many early
  * data. Up to 2^31 of them take too long. */
