@@ -67,11 +67,13 @@ START_TEST(credits_never_given)
         world_send(world, WORLD_EAGER, 1, 0, 10);
     }
     case_run(world);
-    for (uint32_t claim = 0; claim <= UINT16_MAX; claim += 7) {
+    for (uint32_t i = 0; i <= UINT16_MAX; i += 7) {
+        const uint16_t claim = (uint16_t) (i * 40503); /* far from the one before */
         struct hostile_message message = hostile_message(world, 99);
         uint64_t out;
 
-        message.header.credit[RBUF_CONTROL] = (uint16_t) claim;
+        message.header.credit[RBUF_CONTROL] = claim;
+        message.header.credit[RBUF_COUNTED] = RBUF_COUNTED_IN_ORDER;
         hostile_receive(world, &message, 32);
         (void) rbuf_credit_look(peer, RBUF_FLOW_CONTROL);
         out = inspect_under_way(peer, RBUF_FLOW_CONTROL);
