@@ -5,6 +5,8 @@
  */
 #include "core_fuzz.h"
 
+#include "inspect/eager.h"
+#include "inspect/link.h"
 #include "inspect/rendezvous.h"
 
 static struct world_link *foe_link(void)
@@ -15,6 +17,15 @@ static struct world_link *foe_link(void)
 struct rbuf_fab_queue *foe_queue(unsigned channel)
 {
     return &foe_link()->end[channel % RBUF_CHANNELS].queue;
+}
+
+/* Of the next message to the victim, as the foe's core has it. */
+static uint16_t next_number(void)
+{
+    struct rbuf_message_header header;
+
+    rbuf_channel_fill(dealings.victim, &header, RBUF_MESSAGE_USER, 0, 0);
+    return header.sequence;
 }
 
 /* Posts what stands at the front of the scratch memory; nothing happens if there is no room. A
@@ -31,9 +42,8 @@ void foe_send_scratch(unsigned channel, uint32_t bytes)
         header->peer = UINT32_MAX - header->peer;
     }
     if (rbuf_fab_send(foe_queue(channel), &piece, 1, true, NULL) == RBUF_FAB_OK &&
-        channel % RBUF_CHANNELS == RBUF_CONTROL &&
-        header->sequence == dealings.victim->eager.sequence_out) {
-        dealings.victim->eager.sequence_out++;
+        channel % RBUF_CHANNELS == RBUF_CONTROL && header->sequence == next_number()) {
+        inspect_skip_number(dealings.victim);
     }
 }
 
@@ -47,13 +57,7 @@ static uint64_t some_grant(const struct record *record)
 
 void foe_fill_header(struct rbuf_message_header *header, const struct record *record)
 {
-    const struct rbuf_peer *mine = dealings.victim;
-
-    *header = (struct rbuf_message_header){.peer = dealings.foe->index,
-                                           .kind = RBUF_MESSAGE_USER,
-                                           .tag = (uint8_t) record->spare,
-                                           .sequence = mine->eager.sequence_out};
-    rbuf_credit_advertise(mine, header->credit);
+    rbuf_channel_fill(dealings.victim, header, RBUF_MESSAGE_USER, (uint8_t) record->spare, 0);
     if (record->which & CHANGE_KIND) {
         header->kind = (uint8_t) (record->spare >> 8);
     }
@@ -290,7 +294,7 @@ void foe_mailbox(const struct record *record)
     if (record->spare & 1) {
         value += words[index];
     } else if (record->spare & 2 && index < RBUF_FLOWS) {
-        value = peer->link.credit[index].taken + record->amount;
+        value = inspect_taken(peer, (enum rbuf_flow) index) + record->amount;
     }
     if (record->spare & 4) {
         offset = record->amount % sizeof(struct rbuf_mailbox);

@@ -7,6 +7,8 @@
 #include "core_fuzz.h"
 
 #include "core/eager/ring_long.h"
+#include "inspect/eager.h"
+#include "inspect/link.h"
 #include "inspect/onesided.h"
 #include "inspect/rendezvous.h"
 
@@ -102,16 +104,10 @@ static bool hits_ring(const struct world_node *node, const struct sim_pair_end *
         uint64_t base = (uintptr_t) memory->base;
 
         if (remote < base + rbuf_ring_memory_bytes(options) && remote + bytes > base) {
-            for (uint32_t j = 0; j < node->core.eager.set.limit; j++) {
-                const struct rbuf_ring_in *ring = &node->core.eager.set.rings[j];
+            const struct rbuf_peer *peer = inspect_ring_writer(&node->core, memory);
+            const struct world_link *link = peer != NULL ? peer->user : NULL;
 
-                if (ring->state != RBUF_RING_IN_FREE && ring->memory == memory) {
-                    const struct world_link *link = ring->peer->user;
-
-                    return link->end[0].peer->nic != to->peer->nic;
-                }
-            }
-            return true;
+            return link == NULL || link->end[0].peer->nic != to->peer->nic;
         }
     }
     return false;
@@ -229,7 +225,7 @@ static bool receive_formed(struct rbuf_core *core, enum rbuf_channel_id channel,
     const struct rbuf_message_header *header = data;
     const struct rbuf_peer *peer = core->peers[header->peer];
     bool unknown = unknown_kind(channel, data, bytes);
-    bool alone = channel == RBUF_BULK || peer->eager.ring_in == NULL;
+    bool alone = channel == RBUF_BULK || rbuf_ring_in_of(peer) == NULL;
     bool in_turn = channel == RBUF_BULK || header->sequence == peer->sequence_in;
     uint64_t refusals = core->stats.messages_refused;
     uint32_t events = event_count(core);
@@ -321,18 +317,6 @@ static void holds(const char *fault)
     fuzz_require(fault == NULL, fault);
 }
 
-static void watch_peer(const struct rbuf_peer *peer)
-{
-    for (int flow = 0; flow < RBUF_FLOWS && peer->state == RBUF_PEER_CONNECTED; flow++) {
-        const struct rbuf_credit *credit = &peer->link.credit[flow];
-
-        fuzz_require(credit->sent - credit->taken <= credit->window,
-                     "no more is out than there are credits");
-        fuzz_require((uint16_t) credit->consumed == peer->link.counts.mine[flow],
-                     "what is advertised of a flow is what was taken off");
-    }
-}
-
 /* Events that may be there at a time: one an open item, and a delivery for each buffer and each
  * held message. */
 static void watch_events(const struct rbuf_core *core)
@@ -355,7 +339,7 @@ static void watch_core(const struct rbuf_core *core)
     watch_events(core);
     for (uint32_t i = 0; i < core->peer_count; i++) {
         if (core->peers[i] != NULL) {
-            watch_peer(core->peers[i]);
+            holds(inspect_credits_fault(core->peers[i]));
             holds(inspect_onesided_fault(core->peers[i]));
         }
     }
@@ -364,8 +348,10 @@ static void watch_core(const struct rbuf_core *core)
 void watch_all(void)
 {
     for (unsigned i = 0; i < NODES; i++) {
-        watch_core(&dealings.world->nodes[i].core);
-        watch_rings(&dealings.world->nodes[i]);
+        const struct world_node *node = &dealings.world->nodes[i];
+
+        watch_core(&node->core);
+        holds(inspect_rings_fault(&node->core, node->ring_memory_count));
     }
 }
 

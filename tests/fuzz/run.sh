@@ -112,7 +112,7 @@ target() { # NAME
         ;;
     core)
         product=("$rbuf"/core/{,*/}*.c)
-        harness=("$here"/{core_foe,core_early_foe,core_rogue,core_user,core_watch,core_ring_watch,records}.c
+        harness=("$here"/{core_foe,core_early_foe,core_rogue,core_user,core_watch,records}.c
             "$top/ompi-mca-btl-rbuf/model/machine.c"
             "$top"/tests/sim/{clock,keys,net,pair,world}.c
             "$top"/tests/sim/world_{am,cost,loss,packed,prestage,raw,start,user}.c

@@ -8,6 +8,7 @@
 inspect_sources = \
     %reldir%/eager.c \
     %reldir%/eager.h \
+    %reldir%/eager_rings.c \
     %reldir%/link.c \
     %reldir%/link.h \
     %reldir%/onesided.c \

@@ -3,6 +3,8 @@
  * What must hold at the end of a run: all staging is free, nothing is open or under way, and
  * nothing went wrong meanwhile.
  */
+#include "inspect/eager.h"
+#include "inspect/link.h"
 #include "inspect/rendezvous.h"
 #include "world.h"
 
@@ -17,11 +19,8 @@ static const char *peer_leftover(const struct world_node *node, const struct wor
     if (inspect_words_taken(peer) != 0) {
         return "an acknowledgement word is still taken";
     }
-    for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        if (peer->link.credit[flow].sent - peer->link.credit[flow].taken >
-            peer->link.credit[flow].window) {
-            return "more messages are out than there are credits";
-        }
+    if (inspect_credits_fault(peer) != NULL) {
+        return "credits are counted wrong, or more messages are out than there are credits";
     }
     if (peer->state == RBUF_PEER_CONNECTED &&
         inspect_slot_leaked(peer, other->links[node->index].peer)) {
@@ -30,7 +29,7 @@ static const char *peer_leftover(const struct world_node *node, const struct wor
     if (peer->state == RBUF_PEER_CONNECTED && inspect_early_under_way(peer)) {
         return "early data is still under way, or waits for its put";
     }
-    if (peer->eager.ring_in != NULL && peer->eager.ring_in->freed != 0) {
+    if (!inspect_ring_is_idle(peer)) {
         return "a slot of a ring is still taken";
     }
     for (int id = 0; id < RBUF_CHANNELS; id++) {
