@@ -5,6 +5,7 @@
 #ifndef RBUF_CASE_H
 #define RBUF_CASE_H
 
+#include "inspect/eager.h"
 #include "inspect/onesided.h"
 #include "inspect/rendezvous.h"
 #include "world.h"
@@ -62,10 +63,12 @@ static inline void case_run(struct world *world)
 }
 
 /* What core has counted is what there is. */
-static inline void case_holds(const struct rbuf_core *core)
+static inline void case_holds(const struct world_node *node)
 {
+    const struct rbuf_core *core = &node->core;
     const char *fault = inspect_rendezvous_fault(core);
 
+    fault = fault != NULL ? fault : inspect_rings_fault(core, node->ring_memory_count);
     for (uint32_t i = 0; fault == NULL && i < core->peer_count; i++) {
         fault = core->peers[i] != NULL ? inspect_onesided_fault(core->peers[i]) : NULL;
     }
@@ -80,7 +83,7 @@ static inline void case_settle(struct world *world)
     left = world_leftover(world);
     ck_assert_msg(left == NULL, "%s", left);
     for (unsigned node = 0; node < world->options.nodes; node++) {
-        case_holds(&world->nodes[node].core);
+        case_holds(&world->nodes[node]);
     }
 }
 

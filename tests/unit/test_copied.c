@@ -150,11 +150,11 @@ START_TEST(many_wait)
     }
     ck_assert_uint_eq(inspect_gets_begun(peer), RBUF_COPIED_AT_ONCE);
     ck_assert_uint_eq(inspect_puts_begun(peer), RBUF_COPIED_AT_ONCE);
-    case_holds(peer->core);
+    case_holds(&world->nodes[0]);
     case_run(world);
     ck_assert_uint_eq(inspect_gets_begun(peer), 0);
     ck_assert_uint_eq(inspect_puts_begun(peer), 0);
-    case_holds(peer->core);
+    case_holds(&world->nodes[0]);
     case_close(world);
 }
 END_TEST
