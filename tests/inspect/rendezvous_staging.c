@@ -2,7 +2,7 @@
 /*
  * Receive staging and what must always hold of it, by the account of core/rendezvous
  * (tests/inspect/rendezvous.h): whose the blocks are, which may be written, and whether grants,
- * lanes, windows and what is counted of them agree.
+ * lanes, windows, RTRs and what is counted of them agree.
  */
 #include "inspect/rendezvous.h"
 
@@ -254,6 +254,10 @@ static const char *peer_fault(const struct rbuf_peer *peer)
     const char *fault = words_fault(peer);
 
     fault = fault != NULL ? fault : window_fault(peer);
+    if (fault == NULL && (peer->rendezvous.unexpected_count == 0) !=
+                             SLIST_EMPTY(&peer->rendezvous.unexpected_rtrs)) {
+        fault = "RTRs that are kept are counted right";
+    }
     return fault != NULL ? fault : early_out_fault(peer);
 }
 

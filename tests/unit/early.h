@@ -9,7 +9,6 @@
 
 #include "case.h"
 #include "core/rendezvous/early.h"
-#include "inspect/rendezvous.h"
 
 #define EARLY_PAYLOAD (4096u - RBUF_FLAG_BYTES)
 #define EARLY_BYTES   (10u * EARLY_PAYLOAD) /* of a slot, by the world's defaults */

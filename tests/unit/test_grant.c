@@ -4,7 +4,6 @@
  * names that are used again, messages that wait for a put.
  */
 #include "case.h"
-#include "inspect/rendezvous.h"
 #include "unit.h"
 
 #define LANE_BLOCKS (3u * 64u) /* of a long message: three of the largest chunks */

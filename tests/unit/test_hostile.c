@@ -216,6 +216,7 @@ START_TEST(rtrs_without_end)
     (void) rbuf_core_progress(&world->nodes[1].core, 1);
     ck_assert_int_eq(peer->state, RBUF_PEER_FAILED);
     ck_assert_uint_eq(inspect_unexpected_rtrs(peer), 0);
+    case_holds(&world->nodes[1]);
     ck_assert(rbuf_events_pop(&world->nodes[1].core.events, &event));
     ck_assert_int_eq(event.kind, RBUF_EVENT_FAILED);
     ck_assert_int_eq(event.status, -EPROTO);

@@ -5,7 +5,6 @@
  * into another.
  */
 #include "case.h"
-#include "inspect/rendezvous.h"
 #include "unit.h"
 
 /* Of 64 blocks each way at the start, a message of any length takes 24. */
