@@ -381,16 +381,23 @@ struct world *world_open(const struct world_options *options)
     world->net.placing_user = world;
     for (unsigned i = 0; i < options->nodes; i++) {
         open_node(world, i);
-    }
-    for (unsigned i = 0; i < options->nodes; i++) {
-        for (unsigned other = i + 1; other < options->nodes; other++) {
-            connect_nodes(world, i, other);
-        }
         if (world->ticking) {
             world_wake(&world->nodes[i]);
         }
     }
+    if (!options->apart) {
+        world_connect(world);
+    }
     return world;
+}
+
+void world_connect(struct world *world)
+{
+    for (unsigned i = 0; i < world->options.nodes; i++) {
+        for (unsigned other = i + 1; other < world->options.nodes; other++) {
+            connect_nodes(world, i, other);
+        }
+    }
 }
 
 static void close_node(struct world_node *node)
