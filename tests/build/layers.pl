@@ -4,9 +4,11 @@
 # A component has layers (layers.txt in its folder): a file includes and calls files of its own layer and of
 # those below, and no others. Within a layer no more than three files need each other in a circle: a source and its
 # header count as one file. Both by what files include, and by the symbols of the objects that the build made of them.
-# A folder's part of core's structures (core/state/FOLDER.h) is touched by files of that folder alone.
+# A folder's part of core's structures (core/state/FOLDER.h) is touched by files of that folder alone, and of
+# tests by those in tests/inspect.
 #
-#   tests/build/layers.pl [COMPONENT]      the component's folder; by default btl/rbuf, then osc/rbuf
+#   tests/build/layers.pl [COMPONENT [TESTS]]      the component's folder, and that of its tests; by default
+#                                                  btl/rbuf and tests, then osc/rbuf
 #
 # Environment: OBJECTS, where the build has the component's objects (OSC_OBJECTS, those of osc/rbuf by default); without
 # it only includes are looked at. NM.
@@ -94,20 +96,90 @@ sub check_includes {
     check_circles(\%needs);
 }
 
-# Nobody touches the members of another folder's part of a peer or of core, or takes the address of the part.
+# The folders of core that have a part of a peer and of core.
+sub parts {
+    return map({ m{^core/state/(\w+)\.h$} && $1 ne "state" ? $1 : () } @files);
+}
+
+# All places in a text that the pattern matches: the line, and what the groups have matched.
+sub places {
+    my ($text, $pattern) = @_;
+    my @places;
+    while ($text =~ /$pattern/g) {
+        my $line = 1 + (substr($text, 0, $-[0]) =~ tr/\n//);
+        push @places, [$line, grep({ defined } ($1, $2))];
+    }
+    return @places;
+}
+
+# Where a text touches a part's members, or takes the address of the part: line, part and member.
+sub touches {
+    my ($text) = @_;
+    my $part = join("|", parts());
+    return (places($text, qr/(?:->|\.)($part)\s*\.\s*(\w+)/),
+            map({ [@$_, "the address"] } places($text, qr/\b(?:peer|core)(?:->|\.)($part)\b(?!\s*\.)/)));
+}
+
+# Nobody touches the members of another folder's part of a peer or of core.
 sub check_parts {
-    my @parts = map({ m{^core/state/(\w+)\.h$} && $1 ne "state" ? $1 : () } @files) or return;
-    my $part = join("|", @parts);
+    return unless parts();
     for my $path (@files) {
-        my $text = Layers::code_of($component, $path);
         my ($own) = $path =~ m{^core/(\w+)/};
-        while ($text =~ /(?:->|\.)($part)\s*\.\s*(\w+)|\b(?:peer|core)(?:->|\.)($part)\b(?!\s*\.)/g) {
-            my ($touched, $member) = ($1 // $3, $2 // "");
+        for my $touch (touches(Layers::code_of($component, $path))) {
+            my ($line, $touched, $member) = @$touch;
             next if defined $own && $own eq $touched;
-            my $line = 1 + (substr($text, 0, $-[0]) =~ tr/\n//);
             fault("$path:$line touches $member of the part that core/$touched alone touches");
         }
     }
+}
+
+# The code of all that uses core.
+sub code_above_core {
+    return join("\n", map({ Layers::code_of($component, $_) } grep({ !m{^core/} } @files)));
+}
+
+# The structures that parts are made of, each with its folder; those that core's users name are theirs, too.
+sub private_structures {
+    my $above = code_above_core();
+    my %folder_of;
+    for my $part (parts()) {
+        for my $name (map({ $_->[1] } places(Layers::code_of($component, "core/state/$part.h"), qr/^struct (\w+) \{/m))) {
+            $folder_of{$name} = $part unless $above =~ /\bstruct $name\b/;
+        }
+    }
+    return %folder_of;
+}
+
+# The members of a grant that core's users read. The others are core/rendezvous's.
+sub members_of_grants {
+    return map({ $_->[1] => 1 } places(code_above_core(), qr/\bgrant->(\w+)/));
+}
+
+# Tests ask what they want to know: what core does, core's functions, or tests/inspect, which alone looks into parts.
+sub check_tests {
+    my ($tests) = @_;
+    return unless parts();
+    my %folder_of = private_structures();
+    my %readable = members_of_grants();
+    my $structure = join("|", sort keys %folder_of) || "(?!)";
+    my $count = 0;
+    for my $path (grep({ !m{^inspect/} } Layers::files($tests))) {
+        my $text = Layers::code_of($tests, $path);
+        $count++;
+        for my $touch (touches($text)) {
+            my ($line, $part, $member) = @$touch;
+            fault("$path:$line touches $member of the part of core/$part: it asks tests/inspect/$part.h");
+        }
+        for my $place (places($text, qr/\bstruct ($structure)\b/)) {
+            my ($line, $name) = @$place;
+            fault("$path:$line looks into struct $name: it asks tests/inspect/$folder_of{$name}.h");
+        }
+        for my $place (grep({ !$readable{$_->[1]} } places($text, qr/\bgrant->(\w+)/))) {
+            my ($line, $member) = @$place;
+            fault("$path:$line touches $member of a grant: it asks tests/inspect/rendezvous.h");
+        }
+    }
+    print "tests: $count files, ", faults(), " faults\n";
 }
 
 sub object_of {
@@ -162,8 +234,10 @@ sub check_component {
 my $top = ($ENV{srcdir} // $FindBin::Bin) . "/../..";
 if (@ARGV) {
     check_component($ARGV[0], $ENV{OBJECTS});
+    check_tests($ARGV[1]) if @ARGV > 1;
 } else {
     check_component("$top/opal/mca/btl/rbuf", $ENV{OBJECTS});
+    check_tests("$top/tests");
     check_component("$top/ompi/mca/osc/rbuf", $ENV{OSC_OBJECTS});
 }
 exit(faults() > 0);

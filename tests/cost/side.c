@@ -2,6 +2,8 @@
 /* Processes on the fabric that costs nothing: their memory, their rings and their peers. */
 #include "side.h"
 
+#include "inspect/eager.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +82,7 @@ struct rbuf_core *side_idle_rings(uint32_t rings)
     }
     while (rbuf_events_pop(&core->events, &event)) {
     }
-    if (core->eager.set.count != rings) {
+    if (inspect_polled(core) != rings) {
         side_die("not all rings are polled");
     }
     return core;

@@ -5,16 +5,18 @@
  */
 #include "core_fuzz.h"
 
+#include "inspect/rendezvous.h"
+
 /* A sequence number: one that the victim has of the foe, the next of its slot, or any. */
 static uint32_t some_seq(const struct record *record)
 {
-    const struct rbuf_early_in *in = dealings.foe->rendezvous.early_in;
     const uint32_t value = (uint32_t) record->value;
 
-    if (in == NULL || (record->spare >> 24 & 15) == 0) {
+    if (!inspect_has_window(dealings.foe) || (record->spare >> 24 & 15) == 0) {
         return value;
     }
-    return in->slot[value % RBUF_EARLY_SLOTS].seq + (value >> 2) % 3 * RBUF_EARLY_SLOTS;
+    return inspect_slot_seq(dealings.foe, value % RBUF_EARLY_SLOTS) +
+           (value >> 2) % 3 * RBUF_EARLY_SLOTS;
 }
 
 static uint64_t some_grant(const struct record *record)

@@ -5,6 +5,10 @@
  */
 #include "core_fuzz.h"
 
+#include "inspect/eager.h"
+#include "inspect/link.h"
+#include "inspect/rendezvous.h"
+
 static struct world_link *foe_link(void)
 {
     return &dealings.world->nodes[FOE].links[VICTIM];
@@ -13,6 +17,15 @@ static struct world_link *foe_link(void)
 struct rbuf_fab_queue *foe_queue(unsigned channel)
 {
     return &foe_link()->end[channel % RBUF_CHANNELS].queue;
+}
+
+/* Of the next message to the victim, as the foe's core has it. */
+static uint16_t next_number(void)
+{
+    struct rbuf_message_header header;
+
+    rbuf_channel_fill(dealings.victim, &header, RBUF_MESSAGE_USER, 0, 0);
+    return header.sequence;
 }
 
 /* Posts what stands at the front of the scratch memory; nothing happens if there is no room. A
@@ -29,9 +42,8 @@ void foe_send_scratch(unsigned channel, uint32_t bytes)
         header->peer = UINT32_MAX - header->peer;
     }
     if (rbuf_fab_send(foe_queue(channel), &piece, 1, true, NULL) == RBUF_FAB_OK &&
-        channel % RBUF_CHANNELS == RBUF_CONTROL &&
-        header->sequence == dealings.victim->eager.sequence_out) {
-        dealings.victim->eager.sequence_out++;
+        channel % RBUF_CHANNELS == RBUF_CONTROL && header->sequence == next_number()) {
+        inspect_skip_number(dealings.victim);
     }
 }
 
@@ -45,13 +57,7 @@ static uint64_t some_grant(const struct record *record)
 
 void foe_fill_header(struct rbuf_message_header *header, const struct record *record)
 {
-    const struct rbuf_peer *mine = dealings.victim;
-
-    *header = (struct rbuf_message_header){.peer = dealings.foe->index,
-                                           .kind = RBUF_MESSAGE_USER,
-                                           .tag = (uint8_t) record->spare,
-                                           .sequence = mine->eager.sequence_out};
-    rbuf_credit_advertise(mine, header->credit);
+    rbuf_channel_fill(dealings.victim, header, RBUF_MESSAGE_USER, (uint8_t) record->spare, 0);
     if (record->which & CHANGE_KIND) {
         header->kind = (uint8_t) (record->spare >> 8);
     }
@@ -202,12 +208,9 @@ void foe_grant(const struct record *record)
     struct rbuf_message_header *header = (void *) dealings.scratch;
     struct record plain = *record;
     struct rbuf_offer offer;
-    struct rbuf_put *put = TAILQ_FIRST(&dealings.foe->rendezvous.ungranted);
+    const struct rbuf_put *put = inspect_ungranted(dealings.foe, record->which % 4);
 
     offer = foe_offer(record);
-    for (unsigned i = 0; put != NULL && i < record->which % 4; i++) {
-        put = TAILQ_NEXT(put, link);
-    }
     if (put != NULL) {
         uint8_t mode = (uint8_t) (RBUF_OFFER_STAGED + record->which / 4 % 2);
 
@@ -224,26 +227,6 @@ void foe_grant(const struct record *record)
     foe_send_scratch(record->which >> 7, sizeof(*header) + sizeof(offer));
 }
 
-/* Where the block `ahead` blocks after the one that the victim takes next would be written, in the
- * same staging buffer. */
-static unsigned char *block_of(const struct rbuf_grant *grant, uint32_t ahead)
-{
-    const struct rbuf_schedule *schedule = &dealings.core->options.schedule;
-    uint32_t buffer = (uint32_t) (grant->chunk.index % schedule->buffers);
-
-    return rbuf_arena_block(&dealings.core->receive_arena, grant->lane_first +
-                                                               buffer * grant->stride_blocks +
-                                                               grant->block + ahead);
-}
-
-/* Likewise of early data: in the slot. */
-static unsigned char *early_block_of(const struct rbuf_grant *grant, uint32_t ahead)
-{
-    return rbuf_arena_block(&dealings.core->receive_arena,
-                            rbuf_early_in_block(grant->peer, grant->early_seq) +
-                                (uint32_t) grant->chunk.first_block + grant->block + ahead);
-}
-
 /* Writes into the victim's staging: the block that is due, with the flag that is due or another, or
  * anything anywhere. */
 void foe_block(const struct record *record)
@@ -256,13 +239,10 @@ void foe_block(const struct record *record)
 
     memset(dealings.scratch, (int) record->amount, SCRATCH_BYTES);
     if (grant != NULL && grant->state == RBUF_GRANT_STAGED && !(record->which & 128)) {
-        uint64_t flag = grant->flag + record->spare % 4;
+        uint64_t flag = inspect_flag_of(grant) + record->spare % 4;
 
         blocks = 1 + (record->amount >> 8) % (SCRATCH_BYTES / bytes);
-        remote =
-            (uintptr_t) (grant->part == RBUF_GRANT_PART_EARLY && rbuf_grant_early_is_there(grant)
-                             ? early_block_of(grant, record->spare % 4)
-                             : block_of(grant, record->spare % 4));
+        remote = (uintptr_t) inspect_block_of(grant, record->spare % 4);
         for (uint32_t i = 0; i < blocks; i++, flag++) {
             memcpy(dealings.scratch + (i + 1) * bytes - RBUF_FLAG_BYTES, &flag, sizeof(flag));
         }
@@ -288,12 +268,11 @@ void foe_immediate(const struct record *record)
     const struct item_grant *item = &dealings.granted[record->which % ITEMS];
     uint64_t id = item->offer.id;
     uint32_t immediate = (uint32_t) id | (uint32_t) (id >> 32) << 20;
-    const struct rbuf_early_in *in = dealings.foe->rendezvous.early_in;
 
-    if (in != NULL && record->which & 64) {
-        immediate =
-            rbuf_immediate_of_early(in->immediate, in->slot[record->spare % RBUF_EARLY_SLOTS].seq +
-                                                       (record->spare >> 2 & 4));
+    if (inspect_has_window(dealings.foe) && record->which & 64) {
+        immediate = inspect_early_immediate(
+            dealings.foe, inspect_slot_seq(dealings.foe, record->spare % RBUF_EARLY_SLOTS) +
+                              (record->spare >> 2 & 4));
     }
     if (record->which & 128 || id == 0) {
         immediate = (uint32_t) record->value;
@@ -315,7 +294,7 @@ void foe_mailbox(const struct record *record)
     if (record->spare & 1) {
         value += words[index];
     } else if (record->spare & 2 && index < RBUF_FLOWS) {
-        value = peer->link.credit[index].taken + record->amount;
+        value = inspect_taken(peer, (enum rbuf_flow) index) + record->amount;
     }
     if (record->spare & 4) {
         offset = record->amount % sizeof(struct rbuf_mailbox);

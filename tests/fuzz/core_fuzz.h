@@ -8,7 +8,6 @@
  *     core_early_foe.c  likewise with early data: windows, RTSs, names, fragments
  *     core_user.c   the user of the victim and of the foe in their dealings with each other
  *     core_watch.c  what must hold: judges what goes into core and what state it is in
- *     core_ring_watch.c  likewise of eager rings
  *
  * HONEST and VICTIM exchange the simulator's own checked messages all the while. FOE is connected
  * to both like any other node, and its core runs, so that what is legal goes on deep into the
@@ -57,6 +56,7 @@ struct item_rma {
  */
 struct item_grant {
     struct rbuf_grant *grant; /* NULL: free */
+    struct rbuf_core *core;   /* whose it is */
     struct rbuf_offer offer;
     uint32_t key;
     unsigned char *target;
@@ -154,7 +154,6 @@ void foe_lease(const struct record *record); /* a LEASE, RECALL or RETURN */
 /* core_watch.c */
 void watch_all(void);                                /* invariants of all cores */
 void watch_delivery(const struct rbuf_event *event); /* fits its place, and can be read */
-void watch_rings(const struct world_node *node);
-void watch_writes(struct world *world); /* by the foe, from now on */
+void watch_writes(struct world *world);              /* by the foe, from now on */
 
 #endif

@@ -7,14 +7,15 @@
 #include "core_fuzz.h"
 
 #include "core/eager/ring_long.h"
+#include "inspect/eager.h"
 
 /* Through the foe's own half of the ring, so that both sides stay in step: any kind, any content.
  */
 void foe_ring_message(const struct record *record)
 {
-    struct rbuf_ring_out *out = &dealings.victim->eager.ring_out;
+    const uint32_t room = inspect_slot_room(dealings.victim);
     enum rbuf_message_kind kind = RBUF_MESSAGE_USER;
-    uint32_t bytes = record->amount % (out->room + 1);
+    uint32_t bytes = record->amount % (room + 1);
     uint64_t argument = record->which & NAME_GRANT ? record->value : 0;
     struct rbuf_offer offer = foe_offer(record);
     void *payload;
@@ -25,7 +26,7 @@ void foe_ring_message(const struct record *record)
     if (dealings.victim->state != RBUF_PEER_CONNECTED) {
         return;
     }
-    if (kind == RBUF_MESSAGE_RTR && out->room >= sizeof(offer)) {
+    if (kind == RBUF_MESSAGE_RTR && room >= sizeof(offer)) {
         bytes = sizeof(offer);
     }
     payload = rbuf_ring_out_begin(dealings.victim, bytes);
@@ -46,34 +47,48 @@ enum word_change {
     IN_TURN = 64       /* the number that the victim waits for, whatever the foe's core sent */
 };
 
-/* The end of the slot of the use `ahead` uses after the one that the victim takes next. */
-static uint64_t slot_end(const struct rbuf_ring_in *ring, uint32_t ahead, uint64_t *use)
+/* Writes the first bytes of the scratch memory so that they end there, in the ring that the victim
+ * leases to the foe. */
+static void write_until(uint64_t end, uint32_t length, bool inlined)
 {
-    const struct rbuf_ring_options *options = &dealings.core->options.ring;
+    const struct world_node *victim = &dealings.world->nodes[VICTIM];
+    uint32_t rkey = 0;
 
-    *use = ring->use + ahead;
-    return (uintptr_t) ring->memory->base + (*use % options->slots + 1) * options->slot_bytes;
+    for (unsigned i = 0; i < victim->ring_memory_count; i++) {
+        if (inspect_ring_writer(dealings.core, victim->ring_memory[i]) == dealings.foe) {
+            rkey = victim->ring_memory[i]->rkey;
+        }
+    }
+    if (inlined) {
+        (void) rbuf_fab_write_inline(foe_queue(RBUF_CONTROL), dealings.scratch, length,
+                                     end - length, rkey, NULL);
+    } else {
+        (void) rbuf_fab_write(foe_queue(RBUF_CONTROL), dealings.scratch, dealings.scratch_key,
+                              length, end - length, rkey, NULL);
+    }
 }
 
 /* The same over several slots, with either trailer; its first word, or what the words stand for,
  * may be anything, and so may which slots it says that they end. */
-static void long_word(const struct record *record, const struct rbuf_ring_in *ring)
+static void long_word(const struct record *record)
 {
-    const uint32_t room = rbuf_ring_room(&dealings.core->options.ring);
-    const uint32_t bytes = room + 1 + record->amount % (ring->longest - room);
-    const uint32_t slots = rbuf_ring_long_slots(bytes, ring->slot_bytes);
+    const struct rbuf_ring_options *options = &dealings.core->options.ring;
+    const uint32_t room = rbuf_ring_room(options);
+    const uint32_t bytes = room + 1 + record->amount % (rbuf_ring_longest(options) - room);
+    const uint32_t slots = rbuf_ring_long_slots(bytes, options->slot_bytes);
     const uint32_t whole =
         rbuf_ring_padded(bytes) + (uint32_t) sizeof(struct rbuf_ring_long_trailer);
-    const bool in_parts =
-        (record->spare & 2) != 0 || whole < (slots - 1) * ring->slot_bytes + RBUF_RING_WORD_BYTES;
+    const bool in_parts = (record->spare & 2) != 0 ||
+                          whole < (slots - 1) * options->slot_bytes + RBUF_RING_WORD_BYTES;
     const uint32_t length = in_parts ? rbuf_ring_padded(bytes) + RBUF_RING_LONG_EXTRA : whole;
     struct rbuf_ring_trailer *trailer;
-    uint64_t use, end = slot_end(ring, 0, &use), word = use << RBUF_RING_SIZE_BITS | bytes;
+    uint64_t end = (uintptr_t) inspect_slot_end(dealings.foe, 0);
+    uint64_t word = inspect_next_use(dealings.foe) << RBUF_RING_SIZE_BITS | bytes;
 
     if (length > SCRATCH_BYTES) {
         return;
     }
-    end += (uint64_t) (slots - 1) * ring->slot_bytes;
+    end += (uint64_t) (slots - 1) * options->slot_bytes;
     memset(dealings.scratch, (int) record->spare, SCRATCH_BYTES);
     trailer = (struct rbuf_ring_trailer *) (void *) (dealings.scratch + length) - 1;
     foe_fill_header(&trailer->header, record);
@@ -94,10 +109,9 @@ static void long_word(const struct record *record, const struct rbuf_ring_in *ri
     if (record->which & CHANGE_SIZE) {
         word = (word & ~0xffffull) | (uint16_t) (record->value >> 32);
     }
-    memcpy(dealings.scratch + length - (size_t) (slots - 1) * ring->slot_bytes - sizeof(word),
+    memcpy(dealings.scratch + length - (size_t) (slots - 1) * options->slot_bytes - sizeof(word),
            &word, sizeof(word));
-    (void) rbuf_fab_write(foe_queue(RBUF_CONTROL), dealings.scratch, dealings.scratch_key, length,
-                          end - length, ring->memory->rkey, NULL);
+    write_until(end, length, false);
 }
 
 /* Writes a message into the ring that the victim leases to the foe: the slot that is due or one of
@@ -105,20 +119,20 @@ static void long_word(const struct record *record, const struct rbuf_ring_in *ri
  * write there again, or never. */
 void foe_ring_word(const struct record *record)
 {
-    const struct rbuf_ring_in *ring = dealings.foe->eager.ring_in;
     const struct rbuf_ring_options *options = &dealings.core->options.ring;
     struct rbuf_ring_trailer *trailer;
     uint64_t end, use;
     uint32_t bytes, length;
 
-    if (ring == NULL || !rbuf_ring_in_polled(ring)) {
+    if (!inspect_is_polled(dealings.foe)) {
         return;
     }
-    if ((record->spare >> 24 & 1) != 0 && ring->longest > rbuf_ring_room(options)) {
-        long_word(record, ring);
+    if ((record->spare >> 24 & 1) != 0 && rbuf_ring_longest(options) > rbuf_ring_room(options)) {
+        long_word(record);
         return;
     }
-    end = slot_end(ring, record->spare >> 16 & 3, &use);
+    end = (uintptr_t) inspect_slot_end(dealings.foe, record->spare >> 16 & 3);
+    use = inspect_next_use(dealings.foe) + (record->spare >> 16 & 3);
     bytes = record->amount % (rbuf_ring_room(options) + 1);
     length = ((bytes + 7u) & ~7u) + (uint32_t) sizeof(*trailer);
     memset(dealings.scratch, (int) record->spare, SCRATCH_BYTES);
@@ -137,8 +151,7 @@ void foe_ring_word(const struct record *record)
         end -= record->value % (options->slot_bytes - length + 1);
     }
     atomic_store(&trailer->word, use << RBUF_RING_SIZE_BITS | bytes);
-    (void) rbuf_fab_write_inline(foe_queue(RBUF_CONTROL), dealings.scratch, length, end - length,
-                                 ring->memory->rkey, NULL);
+    write_until(end, length, true);
 }
 
 static void send_own(const struct record *record, enum rbuf_message_kind kind, const void *payload,
@@ -167,7 +180,7 @@ void foe_ring_offer(const struct record *record)
                                     .slot_bytes = 128u << (record->amount >> 8) % 3};
 
     if (record->which & 4) {
-        offer = dealings.foe->eager.ring_out.offer;
+        offer = inspect_last_offer(dealings.foe);
     }
     switch (record->spare % 8) {
     case 0:

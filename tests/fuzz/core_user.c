@@ -58,6 +58,7 @@ static void open_grant(struct item_grant *items, struct rbuf_peer *peer, uint64_
     }
     item->target = open_memory(bytes, NULL, NULL);
     item->key = 0;
+    item->core = peer->core;
     item->grant = rbuf_grant_open(peer, item->target, bytes, item, early, &item->offer);
     fuzz_require(item->grant != NULL, "there is memory for a grant");
     fuzz_require(
@@ -68,14 +69,12 @@ static void open_grant(struct item_grant *items, struct rbuf_peer *peer, uint64_
 
 static void close_grant(struct item_grant *item)
 {
-    struct rbuf_core *core;
-
     if (item->grant == NULL) {
         return;
     }
-    core = item->grant->peer->core;
     rbuf_grant_close(item->grant);
-    fuzz_require(rbuf_grant_find(core, item->offer.id) == NULL, "a closed grant is not found");
+    fuzz_require(rbuf_grant_find(item->core, item->offer.id) == NULL,
+                 "a closed grant is not found");
     item->grant = NULL;
     close_memory(&item->target, &item->key);
 }

@@ -7,6 +7,10 @@
 #include "core_fuzz.h"
 
 #include "core/eager/ring_long.h"
+#include "inspect/eager.h"
+#include "inspect/link.h"
+#include "inspect/onesided.h"
+#include "inspect/rendezvous.h"
 
 bool __real_rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
                                struct rbuf_buffer *buffer, void *data, uint32_t bytes);
@@ -100,42 +104,27 @@ static bool hits_ring(const struct world_node *node, const struct sim_pair_end *
         uint64_t base = (uintptr_t) memory->base;
 
         if (remote < base + rbuf_ring_memory_bytes(options) && remote + bytes > base) {
-            for (uint32_t j = 0; j < node->core.eager.set.limit; j++) {
-                const struct rbuf_ring_in *ring = &node->core.eager.set.rings[j];
+            const struct rbuf_peer *peer = inspect_ring_writer(&node->core, memory);
+            const struct world_link *link = peer != NULL ? peer->user : NULL;
 
-                if (ring->state != RBUF_RING_IN_FREE && ring->memory == memory) {
-                    const struct world_link *link = ring->peer->user;
-
-                    return link->end[0].peer->nic != to->peer->nic;
-                }
-            }
-            return true;
+            return link == NULL || link->end[0].peer->nic != to->peer->nic;
         }
     }
     return false;
 }
 
-/* True if a write of the foe hits the window of another. */
-static bool hits_window(const struct rbuf_core *core, const struct sim_pair_end *to,
-                        uint64_t remote, uint32_t bytes)
+/* The peer at whose other end the write began; NULL: it is gone. */
+static const struct rbuf_peer *writer(const struct rbuf_core *core, const struct sim_pair_end *to)
 {
     for (uint32_t i = 0; i < core->peer_count; i++) {
         const struct rbuf_peer *peer = core->peers[i];
-        const struct rbuf_early_in *in = peer != NULL ? peer->rendezvous.early_in : NULL;
-        uint64_t first, end;
 
-        if (in == NULL ||
+        if (peer != NULL &&
             ((const struct world_link *) peer->user)->end[0].peer->nic == to->peer->nic) {
-            continue;
-        }
-        first = (uintptr_t) rbuf_arena_block(&core->receive_arena, in->first);
-        end = (uintptr_t) rbuf_arena_block(&core->receive_arena,
-                                           in->first + in->slot_blocks * RBUF_EARLY_SLOTS);
-        if (remote < end && remote + bytes > first) {
-            return true;
+            return peer;
         }
     }
-    return false;
+    return NULL;
 }
 
 /* All peers may write to all of the staging memory, and to rings that they have handed back, and
@@ -144,18 +133,9 @@ static void placing(void *user, struct sim_pair_end *to, uint64_t remote, uint32
 {
     const struct world_node *node = to->nic->user;
     const struct rbuf_core *core = &node->core;
-    const struct rbuf_grant *grant;
 
-    TAILQ_FOREACH(grant, &core->rendezvous.receiving, link)
-    {
-        uint64_t lane = (uintptr_t) rbuf_arena_block(&core->receive_arena, grant->lane_first);
-        uint64_t end = lane + (uint64_t) grant->lane_blocks * core->receive_arena.block_bytes;
-        const struct world_link *link = grant->peer->user;
-
-        dealings.collided |=
-            remote < end && remote + bytes > lane && link->end[0].peer->nic != to->peer->nic;
-    }
-    dealings.collided |= hits_ring(node, to, remote, bytes) || hits_window(core, to, remote, bytes);
+    dealings.collided |= hits_ring(node, to, remote, bytes) ||
+                         inspect_is_of_others(core, writer(core, to), remote, bytes);
     world_placing(user, to, remote, bytes);
 }
 
@@ -245,7 +225,7 @@ static bool receive_formed(struct rbuf_core *core, enum rbuf_channel_id channel,
     const struct rbuf_message_header *header = data;
     const struct rbuf_peer *peer = core->peers[header->peer];
     bool unknown = unknown_kind(channel, data, bytes);
-    bool alone = channel == RBUF_BULK || peer->eager.ring_in == NULL;
+    bool alone = channel == RBUF_BULK || rbuf_ring_in_of(peer) == NULL;
     bool in_turn = channel == RBUF_BULK || header->sequence == peer->sequence_in;
     uint64_t refusals = core->stats.messages_refused;
     uint32_t events = event_count(core);
@@ -297,40 +277,17 @@ bool __wrap_rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id chan
     return kept;
 }
 
-/* Chunks that were announced: of all messages that are being received, and of the early data that
- * the immediate names. */
-static uint64_t announced(const struct rbuf_core *core, uint32_t immediate)
-{
-    const struct rbuf_peer *holder =
-        core->rendezvous.windows.holder[immediate % (1u << RBUF_IMMEDIATE_WINDOW_BITS)];
-    const struct rbuf_grant *grant;
-    uint64_t count = 0;
-
-    if (holder != NULL) {
-        const struct rbuf_early_arrivals *arrivals =
-            &holder->rendezvous.early_in
-                 ->arrivals[(immediate >> RBUF_IMMEDIATE_INDEX_BITS) % RBUF_EARLY_SLOTS];
-
-        count += arrivals->immediate == immediate ? arrivals->chunks : 0;
-    }
-
-    TAILQ_FOREACH(grant, &core->rendezvous.receiving, link)
-    {
-        count += grant->chunks_arrived;
-    }
-    return count;
-}
-
 void __wrap_rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate)
 {
     uint64_t refusals = core->stats.messages_refused;
-    uint64_t before = announced(core, immediate);
+    uint64_t before = inspect_announced(core, immediate);
     uint32_t events = event_count(core);
     size_t heap = fuzz_heap();
 
     __real_rbuf_core_immediate(core, immediate);
-    fuzz_require(core->stats.messages_refused - refusals + announced(core, immediate) - before == 1,
-                 "an arrival counts for one message, or is refused");
+    fuzz_require(
+        core->stats.messages_refused - refusals + inspect_announced(core, immediate) - before == 1,
+        "an arrival counts for one message, or is refused");
     fuzz_require(event_count(core) == events && fuzz_heap() == heap,
                  "an arrival raises no event and allocates nothing");
 }
@@ -354,53 +311,10 @@ static void watch_arena(const struct rbuf_arena *arena)
                  "an arena's blocks are counted right");
 }
 
-static void watch_peer(const struct rbuf_peer *peer)
+/* NULL, or what does not hold. */
+static void holds(const char *fault)
 {
-    uint64_t slots = 0;
-    const struct rbuf_grant *grant;
-
-    for (int flow = 0; flow < RBUF_FLOWS && peer->state == RBUF_PEER_CONNECTED; flow++) {
-        const struct rbuf_credit *credit = &peer->link.credit[flow];
-
-        fuzz_require(credit->sent - credit->taken <= credit->window,
-                     "no more is out than there are credits");
-        fuzz_require((uint16_t) credit->consumed == peer->link.counts.mine[flow],
-                     "what is advertised of a flow is what was taken off");
-    }
-    TAILQ_FOREACH(grant, &peer->core->rendezvous.receiving, link)
-    {
-        if (grant->peer == peer && grant->slot < RBUF_ACK_SLOTS) {
-            fuzz_require((slots >> grant->slot & 1) == 0, "a word serves one grant at a time");
-            slots |= 1ull << grant->slot;
-        }
-    }
-    fuzz_require(slots == peer->rendezvous.slots_taken,
-                 "words are taken by grants that are staged");
-}
-
-static void watch_grants(const struct rbuf_core *core)
-{
-    const struct rbuf_grant *grant;
-
-    TAILQ_FOREACH(grant, &core->rendezvous.receiving, link)
-    {
-        fuzz_require(grant->state == RBUF_GRANT_STAGED, "what is polled is staged");
-        fuzz_require(grant->to >= grant->base && grant->to <= grant->base + grant->bytes,
-                     "copying stays inside of the grant");
-        fuzz_require(grant->block < grant->chunk.blocks &&
-                         (grant->part == RBUF_GRANT_PART_EARLY
-                              ? !rbuf_grant_early_is_there(grant) ||
-                                    grant->chunk.first_block + grant->chunk.blocks <=
-                                        grant->peer->rendezvous.early_in->slot_blocks
-                              : grant->chunk.blocks <= grant->stride_blocks),
-                     "a chunk fits its buffer");
-        fuzz_require(grant->lane_first + grant->lane_blocks <= core->receive_arena.blocks,
-                     "a lane lies in the arena");
-    }
-    TAILQ_FOREACH(grant, &core->rendezvous.deferred, link)
-    {
-        fuzz_require(grant->state == RBUF_GRANT_DEFERRED, "what waits is deferred");
-    }
+    fuzz_require(fault == NULL, fault);
 }
 
 /* Events that may be there at a time: one an open item, and a delivery for each buffer and each
@@ -417,52 +331,16 @@ static void watch_events(const struct rbuf_core *core)
     fuzz_require(event_count(core) <= most, "the queue of events is bounded");
 }
 
-/* What is counted of a window and its slots is what there is. */
-static void watch_window(const struct rbuf_core *core, const struct rbuf_peer *peer)
-{
-    const struct rbuf_early_in *in = peer->rendezvous.early_in;
-    uint32_t unclaimed = 0;
-
-    if (in == NULL) {
-        return;
-    }
-    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
-        unclaimed += in->slot[i].state == RBUF_EARLY_SLOT_UNCLAIMED;
-        fuzz_require(in->slot[i].seq % RBUF_EARLY_SLOTS == i, "a slot has its own numbers");
-    }
-    fuzz_require(unclaimed == in->unclaimed, "what is unclaimed is counted right");
-    fuzz_require(core->rendezvous.windows.holder[in->number] == peer, "a window knows its holder");
-    fuzz_require(in->first + in->slot_blocks * RBUF_EARLY_SLOTS <= core->receive_arena.blocks,
-                 "a window lies in the arena");
-}
-
-/* Chunks of early data that are under way are counted right, whichever window they went to. */
-static void watch_early_out(const struct rbuf_peer *peer)
-{
-    const struct rbuf_early_out *out = peer->rendezvous.early_out;
-    uint64_t in_flight = 0;
-
-    if (out == NULL) {
-        return;
-    }
-    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
-        in_flight += out->slot[i].in_flight;
-    }
-    fuzz_require(in_flight == out->in_flight && in_flight <= peer->in_flight,
-                 "chunks of early data are counted right");
-}
-
 static void watch_core(const struct rbuf_core *core)
 {
     watch_arena(&core->send_arena);
     watch_arena(&core->receive_arena);
-    watch_grants(core);
+    holds(inspect_rendezvous_fault(core));
     watch_events(core);
     for (uint32_t i = 0; i < core->peer_count; i++) {
         if (core->peers[i] != NULL) {
-            watch_peer(core->peers[i]);
-            watch_window(core, core->peers[i]);
-            watch_early_out(core->peers[i]);
+            holds(inspect_credits_fault(core->peers[i]));
+            holds(inspect_onesided_fault(core->peers[i]));
         }
     }
 }
@@ -470,8 +348,10 @@ static void watch_core(const struct rbuf_core *core)
 void watch_all(void)
 {
     for (unsigned i = 0; i < NODES; i++) {
-        watch_core(&dealings.world->nodes[i].core);
-        watch_rings(&dealings.world->nodes[i]);
+        const struct world_node *node = &dealings.world->nodes[i];
+
+        watch_core(&node->core);
+        holds(inspect_rings_fault(&node->core, node->ring_memory_count));
     }
 }
 

@@ -112,11 +112,12 @@ target() { # NAME
         ;;
     core)
         product=("$rbuf"/core/{,*/}*.c)
-        harness=("$here"/{core_foe,core_early_foe,core_rogue,core_user,core_watch,core_ring_watch,records}.c
+        harness=("$here"/{core_foe,core_early_foe,core_rogue,core_user,core_watch,records}.c
             "$top/ompi-mca-btl-rbuf/model/machine.c"
             "$top"/tests/sim/{clock,keys,net,pair,world}.c
-            "$top"/tests/sim/world_{am,cost,loss,packed,prestage,raw,start,user}.c)
-        flags+=(-I"$top/tests/sim" -I"$top/ompi-mca-btl-rbuf" -I"$top/contrib")
+            "$top"/tests/sim/world_{am,cost,loss,packed,prestage,raw,start,user}.c
+            "$top"/tests/inspect/*.c)
+        flags+=(-I"$top/tests/sim" -I"$top/tests" -I"$top/ompi-mca-btl-rbuf" -I"$top/contrib")
         wrapped rbuf_copy rbuf_copy_checksum world_user_events rbuf_core_received rbuf_core_immediate \
             rbuf_core_progress sim_post
         links+=(-lm)

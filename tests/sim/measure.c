@@ -41,6 +41,13 @@ static struct world_options options_for(const struct rbuf_machine *machine, uint
     return options;
 }
 
+/* A header of the peer says that words of ours are placed there in order. */
+static void hear_of_order(struct rbuf_peer *peer)
+{
+    rbuf_credit_received(peer, (uint16_t[RBUF_COUNTS]){[RBUF_COUNTED] = RBUF_COUNTED_IN_ORDER});
+    rbuf_credit_learn_order(peer);
+}
+
 static struct sim_measure *open_with(const struct rbuf_machine *machine,
                                      const struct world_options *options)
 {
@@ -53,7 +60,7 @@ static struct sim_measure *open_with(const struct rbuf_machine *machine,
     measure->machine.finish_ns = message_ns;
     measure->machine.control_bytes = world_control_bytes();
     for (unsigned i = 0; i < options->nodes; i++) { /* as after any message of Open MPI's */
-        measure->world->nodes[i].links[1 - i].peer->link.words.order = RBUF_WORDS_IN_ORDER;
+        hear_of_order(measure->world->nodes[i].links[1 - i].peer);
     }
     return measure;
 }

@@ -13,6 +13,7 @@
 
 #include "core/base/copy.h"
 #include "core/eager/ring_long.h"
+#include "inspect/rendezvous.h"
 #include "softhca/profile_figures.h"
 
 #define PAGE        4096u
@@ -199,98 +200,6 @@ void world_compute(struct world *world, unsigned index, uint64_t ns)
     schedule(node, node->free_ns);
 }
 
-/* True if the grant has taken up early data that are its own for sure. */
-static bool surely_has_early(const struct world *world, const struct rbuf_grant *grant)
-{
-    const struct world_options *options = &world->options;
-
-    return grant->early == RBUF_GRANT_EARLY_NAMED ||
-           (grant->early == RBUF_GRANT_EARLY_CLAIMED && (options->late == 0 || options->aside));
-}
-
-/* True if the blocks of the slot from `first` on are none that the grant has copied out. */
-static bool behind_taken(const struct world *world, const struct rbuf_grant *grant,
-                         const struct rbuf_early_slot *slot, uint64_t first)
-{
-    if (!surely_has_early(world, grant) || grant->early_seq != slot->seq) {
-        return true;
-    }
-    return grant->part == RBUF_GRANT_PART_EARLY && first >= grant->chunk.first_block + grant->block;
-}
-
-/* A write into a window: of one slot, and nothing that was taken of its use. */
-static bool slot_is_free(const struct world *world, const struct rbuf_peer *peer, uint32_t first,
-                         uint32_t last)
-{
-    const struct rbuf_early_in *in = peer->rendezvous.early_in;
-    const uint32_t number = (first - in->first) / in->slot_blocks;
-    const struct rbuf_early_slot *slot = &in->slot[number];
-    const struct rbuf_grant *grant;
-
-    if ((last - in->first) / in->slot_blocks != number) {
-        return false;
-    }
-    if (slot->state == RBUF_EARLY_SLOT_FREE) { /* of the next use */
-        return true;
-    }
-    TAILQ_FOREACH(grant, &peer->core->rendezvous.receiving, link)
-    {
-        if (grant->peer == peer &&
-            !behind_taken(world, grant, slot, (first - in->first) % in->slot_blocks)) {
-            return false;
-        }
-    }
-    return slot->state != RBUF_EARLY_SLOT_LAST;
-}
-
-/* The peer in whose window the blocks are; NULL: in none. */
-static const struct rbuf_peer *window_of(const struct rbuf_core *core, uint32_t first,
-                                         uint32_t last)
-{
-    for (uint32_t i = 0; i < core->peer_count; i++) {
-        const struct rbuf_early_in *in =
-            core->peers[i] != NULL ? core->peers[i]->rendezvous.early_in : NULL;
-
-        if (in != NULL && first >= in->first &&
-            last < in->first + in->slot_blocks * RBUF_EARLY_SLOTS) {
-            return core->peers[i];
-        }
-    }
-    return NULL;
-}
-
-/* True if the lane's buffer is that of one of the next N chunks that the receiver takes, and not of
- * one that has arrived. */
-static bool buffer_is_free(const struct rbuf_grant *grant, uint32_t buffer)
-{
-    const uint64_t buffers = grant->schedule.buffers;
-    const bool begun = grant->part == RBUF_GRANT_PART_LANE;
-    const uint64_t next = begun ? grant->chunk.index : 0;
-
-    for (uint64_t chunk = next; chunk < next + buffers; chunk++) {
-        if (chunk % buffers == buffer && (!begun || chunk != next || grant->block == 0)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool lane_is_free(const struct rbuf_core *core, uint32_t first, uint32_t last)
-{
-    const struct rbuf_grant *grant;
-
-    TAILQ_FOREACH(grant, &core->rendezvous.receiving, link)
-    {
-        if (first >= grant->lane_first && last < grant->lane_first + grant->lane_blocks) {
-            const uint32_t buffer = (first - grant->lane_first) / grant->stride_blocks;
-
-            return (last - grant->lane_first) / grant->stride_blocks == buffer &&
-                   buffer_is_free(grant, buffer);
-        }
-    }
-    return false;
-}
-
 /* A write into receive staging: what is there must be free, by the receiver's own account. */
 static void watch_staging(void *user, struct sim_pair_end *to, uint64_t remote, uint32_t bytes)
 {
@@ -301,15 +210,14 @@ static void watch_staging(void *user, struct sim_pair_end *to, uint64_t remote, 
     uint64_t block_bytes = core->receive_arena.block_bytes;
     uint32_t first = (uint32_t) ((remote - base) / block_bytes);
     uint32_t last = (uint32_t) ((remote - base + bytes - 1) / block_bytes);
-    const struct rbuf_peer *peer;
+    /* Unless threads match messages in another order than they are delivered in. */
+    const bool claims_are_right = world->options.late == 0 || world->options.aside;
 
     if (bytes == 0 || remote < base ||
         (remote - base) / block_bytes >= core->receive_arena.blocks) {
         return;
     }
-    peer = window_of(core, first, last);
-    world->overwrites +=
-        peer != NULL ? !slot_is_free(world, peer, first, last) : !lane_is_free(core, first, last);
+    world->overwrites += !inspect_may_be_written(core, first, last, claims_are_right);
 }
 
 static void open_buffers(struct world_node *node)
@@ -375,7 +283,7 @@ void world_staging(struct world_node *node, struct rbuf_arena *arena)
 
 bool world_receive_staging_free(const struct rbuf_core *core)
 {
-    uint32_t leased = core->rendezvous.windows.out * rbuf_early_window_blocks(&core->options.early);
+    uint32_t leased = inspect_windows_out(core) * rbuf_early_window_blocks(&core->options.early);
 
     return core->receive_arena.free_blocks + leased == core->receive_arena.blocks;
 }
@@ -473,16 +381,23 @@ struct world *world_open(const struct world_options *options)
     world->net.placing_user = world;
     for (unsigned i = 0; i < options->nodes; i++) {
         open_node(world, i);
-    }
-    for (unsigned i = 0; i < options->nodes; i++) {
-        for (unsigned other = i + 1; other < options->nodes; other++) {
-            connect_nodes(world, i, other);
-        }
         if (world->ticking) {
             world_wake(&world->nodes[i]);
         }
     }
+    if (!options->apart) {
+        world_connect(world);
+    }
     return world;
+}
+
+void world_connect(struct world *world)
+{
+    for (unsigned i = 0; i < world->options.nodes; i++) {
+        for (unsigned other = i + 1; other < world->options.nodes; other++) {
+            connect_nodes(world, i, other);
+        }
+    }
 }
 
 static void close_node(struct world_node *node)

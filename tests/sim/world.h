@@ -62,6 +62,7 @@ struct world_options {
     uint32_t room;    /* of each node's completion queue */
     uint32_t inline_max;
     uint16_t granted; /* the windows of all peers, where core's options say more; 0: as those */
+    bool apart;       /* nobody is connected before world_connect() */
     bool zeros;       /* every other message has zeros alone */
     bool unordered;   /* writes are not placed in order, and core is told so of each peer */
     unsigned bounces; /* bounce buffers of a node, where there is less inline room than enough */
@@ -243,6 +244,10 @@ struct world {
 };
 
 struct world *world_open(const struct world_options *options);
+
+/* Connects all nodes to each other; world_open() does, unless they are to begin apart. */
+void world_connect(struct world *world);
+
 void world_close(struct world *world);
 
 /* Starts a message of `bytes` from one node to another; the world keeps it until it is closed. */

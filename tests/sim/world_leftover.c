@@ -3,60 +3,33 @@
  * What must hold at the end of a run: all staging is free, nothing is open or under way, and
  * nothing went wrong meanwhile.
  */
+#include "inspect/eager.h"
+#include "inspect/link.h"
+#include "inspect/rendezvous.h"
 #include "world.h"
-
-/* True if a slot is not free, and its data was not dropped either. */
-static bool slot_taken(const struct world_node *node, const struct world_link *link)
-{
-    const struct rbuf_early_in *in = link->peer->rendezvous.early_in;
-    const struct world_node *other = link->end[0].peer->nic->user;
-    const struct rbuf_early_out *out = other->links[node->index].peer->rendezvous.early_out;
-
-    for (uint32_t i = 0; in != NULL && i < RBUF_EARLY_SLOTS; i++) {
-        if (in->slot[i].state != RBUF_EARLY_SLOT_FREE && out->slot[i].state != RBUF_EARLY_DROPPED) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool early_under_way(const struct rbuf_early_out *out)
-{
-    if (out == NULL) {
-        return false;
-    }
-    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
-        if (out->slot[i].state == RBUF_EARLY_WRITING || out->slot[i].state == RBUF_EARLY_WRITTEN ||
-            out->slot[i].in_flight != 0) {
-            return true;
-        }
-    }
-    return out->writing != 0 || out->in_flight != 0 || out->state == RBUF_EARLY_OUT_RETURNING;
-}
 
 static const char *peer_leftover(const struct world_node *node, const struct world_link *link)
 {
+    const struct world_node *other = link->end[0].peer->nic->user;
     const struct rbuf_peer *peer = link->peer;
 
     if (!rbuf_peer_drained(peer)) {
         return "a peer is not drained";
     }
-    if (peer->rendezvous.slots_taken != 0) {
+    if (inspect_words_taken(peer) != 0) {
         return "an acknowledgement word is still taken";
     }
-    for (int flow = 0; flow < RBUF_FLOWS; flow++) {
-        if (peer->link.credit[flow].sent - peer->link.credit[flow].taken >
-            peer->link.credit[flow].window) {
-            return "more messages are out than there are credits";
-        }
+    if (inspect_credits_fault(peer) != NULL) {
+        return "credits are counted wrong, or more messages are out than there are credits";
     }
-    if (peer->state == RBUF_PEER_CONNECTED && slot_taken(node, link)) {
+    if (peer->state == RBUF_PEER_CONNECTED &&
+        inspect_slot_leaked(peer, other->links[node->index].peer)) {
         return "a slot of a window is still taken";
     }
-    if (peer->state == RBUF_PEER_CONNECTED && early_under_way(peer->rendezvous.early_out)) {
+    if (peer->state == RBUF_PEER_CONNECTED && inspect_early_under_way(peer)) {
         return "early data is still under way, or waits for its put";
     }
-    if (peer->eager.ring_in != NULL && peer->eager.ring_in->freed != 0) {
+    if (!inspect_ring_is_idle(peer)) {
         return "a slot of a ring is still taken";
     }
     for (int id = 0; id < RBUF_CHANNELS; id++) {
@@ -78,7 +51,7 @@ static const char *node_leftover(const struct world_node *node)
     if (!world_receive_staging_free(core)) {
         return "receive staging is still taken";
     }
-    if (!TAILQ_EMPTY(&core->rendezvous.receiving) || !TAILQ_EMPTY(&core->rendezvous.deferred)) {
+    if (rbuf_grants_receive(core) || rbuf_grants_wait(core)) {
         return "a grant is still open";
     }
     if (node->ams != 0) {

@@ -8,8 +8,8 @@
  * the put begins with it when the answer is there. One message at a time, and one that is sent
  * alone: a chunk that waits is nobody else's.
  */
-#include "core/rendezvous/sender.h"
 #include "core/stage/tx_chunk.h"
+#include "inspect/rendezvous.h"
 #include "world.h"
 
 void world_prestage(struct world_message *message)
@@ -53,16 +53,11 @@ bool world_prestage_start(struct world_message *message)
     struct rbuf_peer *peer = message->world->nodes[message->from].links[message->to].peer;
 
     if (put->offer.mode != RBUF_OFFER_STAGED || put->offer.ask != 0 || put->offer.early != 0 ||
-        peer->state != RBUF_PEER_CONNECTED || !rbuf_put_begin(peer, put, &rbuf_put_to_lane)) {
+        peer->state != RBUF_PEER_CONNECTED ||
+        !inspect_begin_filled(peer, put, message->prestaged)) {
         drop(message);
         return false;
     }
-    put->rest = put->source;
-    put->rest_bytes = put->offer.bytes;
-    rbuf_schedule_first(&put->offer.schedule, put->rest_bytes, &put->next);
-    put->filling = message->prestaged;
-    put->state = RBUF_PUT_FILLED;
     message->prestaged = NULL;
-    rbuf_sender_begin(peer, put);
     return true;
 }

@@ -119,7 +119,7 @@ static void take_answer(struct world_node *node, struct world_message *message,
         return;
     }
     if ((message->kind == WORLD_DIRECT || message->kind == WORLD_COPIED) &&
-        peer->rendezvous.early_out != NULL) { /* the message does not go behind its early data */
+        rbuf_early_may_begin(peer)) { /* the message does not go behind its early data */
         rbuf_early_forget(peer, message->source);
     }
     if (message->kind == WORLD_DIRECT) {

@@ -5,6 +5,9 @@
 #ifndef RBUF_CASE_H
 #define RBUF_CASE_H
 
+#include "inspect/eager.h"
+#include "inspect/onesided.h"
+#include "inspect/rendezvous.h"
 #include "world.h"
 #include "unit.h"
 
@@ -59,6 +62,19 @@ static inline void case_run(struct world *world)
     ck_assert_uint_eq(world->failed, 0);
 }
 
+/* What core has counted is what there is. */
+static inline void case_holds(const struct world_node *node)
+{
+    const struct rbuf_core *core = &node->core;
+    const char *fault = inspect_rendezvous_fault(core);
+
+    fault = fault != NULL ? fault : inspect_rings_fault(core, node->ring_memory_count);
+    for (uint32_t i = 0; fault == NULL && i < core->peer_count; i++) {
+        fault = core->peers[i] != NULL ? inspect_onesided_fault(core->peers[i]) : NULL;
+    }
+    ck_assert_msg(fault == NULL, "does not hold: %s", fault);
+}
+
 static inline void case_settle(struct world *world)
 {
     const char *left;
@@ -66,6 +82,9 @@ static inline void case_settle(struct world *world)
     world_settle(world);
     left = world_leftover(world);
     ck_assert_msg(left == NULL, "%s", left);
+    for (unsigned node = 0; node < world->options.nodes; node++) {
+        case_holds(&world->nodes[node]);
+    }
 }
 
 static inline void case_close(struct world *world)

@@ -53,7 +53,7 @@ static inline struct world *early_open(const struct world_options *options)
     struct world *world = world_open(options);
 
     early_expected(world, 2, 50000);
-    ck_assert_ptr_nonnull(early_sender(world)->rendezvous.early_out);
+    ck_assert(rbuf_early_may_begin(early_sender(world)));
     return world;
 }
 
@@ -84,6 +84,18 @@ static inline struct world_message *early_hold(struct world *world, uint64_t byt
     return early_held(world, world_send(world, WORLD_PUT, 0, 1, bytes));
 }
 
+/* The same of a message whose RTS goes without early data, as if it went in place. */
+static inline struct world_message *early_hold_without(struct world *world, uint64_t bytes)
+{
+    struct world_message *message;
+
+    world->options.early = WORLD_EARLY_NONE;
+    message = early_hold(world, bytes);
+    world->options.early = WORLD_EARLY_PUTS;
+    ck_assert_uint_eq(inspect_newest_early(early_sender(world)), 0);
+    return message;
+}
+
 /* The same of a message from memory of the caller's, which has the pattern of that seed. */
 static inline struct world_message *early_hold_from(struct world *world, unsigned char *source,
                                                     uint64_t bytes, uint64_t seed)
@@ -99,18 +111,22 @@ static inline struct world_message *early_hold_from(struct world *world, unsigne
     return message;
 }
 
+static inline struct world_message *
+early_hold_from_without(struct world *world, unsigned char *source, uint64_t bytes, uint64_t seed)
+{
+    struct world_message *message;
+
+    world->options.early = WORLD_EARLY_NONE;
+    message = early_hold_from(world, source, bytes, seed);
+    world->options.early = WORLD_EARLY_PUTS;
+    ck_assert_uint_eq(inspect_newest_early(early_sender(world)), 0);
+    return message;
+}
+
 /* The early data of the newest RTS; 0: it has none. */
 static inline uint32_t early_newest(struct world *world)
 {
-    const struct rbuf_early_out *out = early_sender(world)->rendezvous.early_out;
-    const struct rbuf_early_data *newest = NULL;
-
-    for (uint32_t i = 0; i < RBUF_EARLY_SLOTS; i++) {
-        if (newest == NULL || out->slot[i].rts > newest->rts) {
-            newest = &out->slot[i];
-        }
-    }
-    return newest->rts == out->rts ? newest->seq : 0;
+    return inspect_newest_early(early_sender(world));
 }
 
 /* Node 1 finds the receive of so many bytes, and claims those early data, or says what
@@ -163,6 +179,42 @@ static inline void early_answer(struct world *world, struct world_message *messa
 static inline void early_arrived(const struct world_message *message)
 {
     ck_assert_int_eq(message->state, WORLD_ARRIVED);
+}
+
+/* Receives at node 1 that have all of its receive staging, but for windows. */
+#define EARLY_RECEIVES 64u
+
+struct early_receives {
+    struct rbuf_grant *grants[EARLY_RECEIVES];
+    unsigned count;
+};
+
+/* Opens them, the longest first: what is granted behind them is deferred. */
+static inline void early_take_staging(struct world *world, struct early_receives *receives)
+{
+    static unsigned char memory[1 << 20];
+    struct rbuf_offer offer;
+
+    receives->count = 0;
+    for (uint64_t bytes = sizeof(memory); bytes > 0; bytes /= 2) {
+        do {
+            ck_assert_uint_lt(receives->count, EARLY_RECEIVES);
+            receives->grants[receives->count] =
+                rbuf_grant_open(early_receiver(world), memory, bytes, NULL, 0, &offer);
+            ck_assert_ptr_nonnull(receives->grants[receives->count]);
+            receives->count++;
+        } while (offer.mode == RBUF_OFFER_STAGED);
+        rbuf_grant_close(receives->grants[--receives->count]); /* it would only wait */
+    }
+}
+
+/* Closes them: who was deferred has its turn. */
+static inline void early_give_staging(struct world *world, struct early_receives *receives)
+{
+    while (receives->count > 0) {
+        rbuf_grant_close(receives->grants[--receives->count]);
+    }
+    world_wake(&world->nodes[1]);
 }
 
 /* Every byte of messages to node 1 was sent once, and so was every one of its early data. */

@@ -4,6 +4,7 @@
  * of all sizes at once. The world fails a run in which a message finds no receive buffer.
  */
 #include "case.h"
+#include "inspect/link.h"
 #include "unit.h"
 
 START_TEST(hundreds_of_mixed_messages)
@@ -85,7 +86,7 @@ START_TEST(credits_of_lesser_windows)
             world_send(world, WORLD_EAGER, 0, 1, 64);
         }
         case_run(world);
-        ck_assert_uint_eq(world->nodes[0].links[1].peer->link.credit[RBUF_CONTROL].window,
+        ck_assert_uint_eq(rbuf_credit_window(world->nodes[0].links[1].peer, RBUF_FLOW_CONTROL),
                           granted[i]);
         ck_assert_uint_ge(world->nodes[1].core.stats.credits_written, 100 / granted[i] - 1u);
         case_close(world);
@@ -125,12 +126,8 @@ START_TEST(counters_wrap)
             struct world_link *link = &world->nodes[node].links[1 - node];
 
             for (int id = 0; id < RBUF_CHANNELS; id++) {
-                struct rbuf_credit *credit = &link->peer->link.credit[id];
-
-                credit->sent = credit->taken = starts[s];
-                credit->consumed = starts[s];
-                link->peer->link.counts.mine[id] = link->peer->link.counts.advertised[id] =
-                    (uint16_t) starts[s];
+                inspect_count_sent(link->peer, (enum rbuf_flow) id, starts[s]);
+                inspect_count_received(link->peer, (enum rbuf_flow) id, starts[s]);
                 link->mailbox->credit[id] = starts[s];
                 link->end[id].queue.posted = link->end[id].queue.retired = starts[s] + 7;
             }
@@ -155,7 +152,6 @@ START_TEST(counts_that_are_late)
     struct world_options options = world_defaults();
     struct world *world = world_open(&options);
     struct rbuf_peer *peer = world->nodes[0].links[1].peer;
-    struct rbuf_credit *credit = &peer->link.credit[RBUF_CONTROL];
     struct {
         struct rbuf_message_header header;
         struct rbuf_offer none;
@@ -165,18 +161,21 @@ START_TEST(counts_that_are_late)
     case_run(world);
     late.header.peer = peer->index;
     for (uint64_t turns = 0x10000; turns <= 0x100000000; turns <<= 16) {
-        credit->taken = turns; /* since then so many were sent, and all taken */
-        credit->sent = credit->taken + credit->window;
+        const uint32_t window = rbuf_credit_window(peer, RBUF_FLOW_CONTROL);
+
+        inspect_count_sent(peer, RBUF_FLOW_CONTROL, turns); /* since then so many were sent */
+        rbuf_credit_use(peer, RBUF_FLOW_CONTROL, window);
         memset(late.header.credit, 0, sizeof(late.header.credit));
         late.header.credit[RBUF_COUNTED] = RBUF_COUNTED_IN_ORDER;
-        late.header.credit[RBUF_CONTROL] = (uint16_t) (credit->taken + 3);
+        late.header.credit[RBUF_CONTROL] = (uint16_t) (turns + 3);
         ck_assert(!rbuf_core_received(&world->nodes[0].core, RBUF_BULK, NULL, &late,
                                       sizeof(late.header)));
         atomic_store(&peer->mailbox->credit[RBUF_CONTROL], 3);
         ck_assert(!rbuf_credit_available(peer, RBUF_FLOW_CONTROL));
-        ck_assert_uint_eq(credit->taken, turns);
+        ck_assert_uint_eq(inspect_taken(peer, RBUF_FLOW_CONTROL), turns);
+        ck_assert_uint_eq(inspect_under_way(peer, RBUF_FLOW_CONTROL), window);
     }
-    credit->sent = credit->taken;
+    inspect_count_sent(peer, RBUF_FLOW_CONTROL, inspect_taken(peer, RBUF_FLOW_CONTROL));
     case_close(world);
 }
 END_TEST
@@ -196,7 +195,7 @@ START_TEST(sixteen_bits_of_credits)
         }
         case_run(world);
     }
-    ck_assert_uint_gt(world->nodes[0].links[1].peer->link.credit[RBUF_FLOW_RING].sent, UINT16_MAX);
+    ck_assert_uint_gt(world->nodes[0].core.stats.ring_sent, UINT16_MAX);
     case_close(world);
 }
 END_TEST
@@ -230,10 +229,10 @@ END_TEST
 START_TEST(nothing_is_lost_before_connecting)
 {
     struct world_options options = world_defaults();
-    struct world *world = world_open(&options);
-    struct rbuf_peer *peer = world->nodes[0].links[1].peer;
+    struct world *world;
 
-    peer->state = RBUF_PEER_UNCONNECTED;
+    options.apart = true;
+    world = world_open(&options);
     for (int i = 0; i < 100; i++) {
         world_send(world, WORLD_EAGER, 0, 1, 30 * i);
         world_send(world, WORLD_PUT, 0, 1, 3000 * i + 1);
@@ -241,9 +240,8 @@ START_TEST(nothing_is_lost_before_connecting)
     }
     ck_assert_int_eq(world_run(world), WORLD_DEADLOCK);
     ck_assert_uint_eq(world->open, 300);
-    ck_assert(!rbuf_peer_drained(peer));
-    peer->state = RBUF_PEER_CONNECTED; /* its queues are known already */
-    rbuf_peer_wake(peer);
+    ck_assert(!rbuf_peer_drained(world->nodes[0].links[1].peer));
+    world_connect(world);
     world_wake(&world->nodes[0]);
     case_run(world);
     case_close(world);

@@ -4,6 +4,7 @@
  */
 #include "case.h"
 #include "core/stage/copies.h"
+#include "inspect/stage.h"
 #include "unit.h"
 
 START_TEST(every_length_of_small_blocks)
@@ -93,8 +94,11 @@ START_TEST(has_no_more_chunks_than_a_lane)
     uint32_t most = 0;
 
     while (message->state == WORLD_OPEN) {
+        uint32_t chunks;
+
         ck_assert(sim_step(&world->net.clock));
-        most = message->put.copy.chunks > most ? message->put.copy.chunks : most;
+        chunks = inspect_chunks_of_put(&message->put);
+        most = chunks > most ? chunks : most;
     }
     ck_assert_uint_eq(most, options.core.schedule.buffers);
     case_run(world);
@@ -139,27 +143,18 @@ START_TEST(many_wait)
     struct world_options options = world_defaults();
     struct world *world = world_open(&options);
     struct rbuf_peer *peer = world->nodes[0].links[1].peer;
-    struct rbuf_get *get;
-    struct rbuf_put *put;
-    unsigned gets = 0, puts = 0;
 
     for (unsigned i = 0; i < MANY; i++) {
         world_send(world, WORLD_GET, 0, 1, 20000);
         world_send(world, WORLD_COPIED_PUT, 0, 1, 20000);
     }
-    TAILQ_FOREACH(get, &peer->onesided.gets, link)
-    {
-        gets++;
-    }
-    TAILQ_FOREACH(put, &peer->rendezvous.puts, link)
-    {
-        puts++;
-    }
-    ck_assert_uint_eq(gets, RBUF_COPIED_AT_ONCE);
-    ck_assert_uint_eq(puts, RBUF_COPIED_AT_ONCE);
+    ck_assert_uint_eq(inspect_gets_begun(peer), RBUF_COPIED_AT_ONCE);
+    ck_assert_uint_eq(inspect_puts_begun(peer), RBUF_COPIED_AT_ONCE);
+    case_holds(&world->nodes[0]);
     case_run(world);
-    ck_assert_uint_eq(peer->onesided.copied_gets.begun, 0);
-    ck_assert_uint_eq(peer->onesided.copied_puts.begun, 0);
+    ck_assert_uint_eq(inspect_gets_begun(peer), 0);
+    ck_assert_uint_eq(inspect_puts_begun(peer), 0);
+    case_holds(&world->nodes[0]);
     case_close(world);
 }
 END_TEST

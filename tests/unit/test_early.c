@@ -16,8 +16,8 @@ START_TEST(windows_are_for_who_sends)
 
     for (unsigned sent = 1; sent <= 6; sent++) {
         early_expected(world, 1, 50000);
-        ck_assert_int_eq(early_receiver(world)->rendezvous.early_in != NULL, sent >= 2);
-        ck_assert_int_eq(early_sender(world)->rendezvous.early_out != NULL, sent >= 2);
+        ck_assert_int_eq(inspect_has_window(early_receiver(world)), sent >= 2);
+        ck_assert_int_eq(rbuf_early_may_begin(early_sender(world)), sent >= 2);
         ck_assert_uint_eq(early_stats(world, 0)->early_sent, sent > 2 ? sent - 2 : 0);
         ck_assert_uint_eq(early_stats(world, 1)->early_claimed, sent > 2 ? sent - 2 : 0);
     }
@@ -55,8 +55,7 @@ START_TEST(windows_need_room)
         options.receive_bytes = rows[i].receive_bytes;
         world = world_open(&options);
         early_expected(world, 5, 70000);
-        ck_assert_msg((early_receiver(world)->rendezvous.early_in != NULL) == rows[i].leased,
-                      "row %zu", i);
+        ck_assert_msg(inspect_has_window(early_receiver(world)) == rows[i].leased, "row %zu", i);
         case_close(world);
     }
 }
@@ -180,8 +179,8 @@ START_TEST(reading_is_now_or_never)
 
     ck_assert_ptr_ne(buffer, MAP_FAILED);
     world_send(world, WORLD_PUT, 0, 1, 5000000);
-    while (TAILQ_EMPTY(
-        &peer->rendezvous.puts)) { /* which goes first, and takes all of the next turns */
+    /* This one goes first, and takes all of the next turns. */
+    while (inspect_puts_begun(peer) == 0) {
         ck_assert(sim_step(&world->net.clock));
     }
     message = world_begin(world, WORLD_PUT, 0, 1, 1 << 20);
@@ -197,7 +196,7 @@ START_TEST(reading_is_now_or_never)
     }
     ck_assert_int_eq(munmap(buffer, 1 << 20), 0);
     world_settle(world);
-    ck_assert_uint_eq(peer->rendezvous.early_out->writing, 0);
+    ck_assert(!inspect_writes_early(peer));
     ck_assert_ptr_eq(world->nodes[1].unexpected, message);
     world_close(world);
 }

@@ -43,8 +43,7 @@ START_TEST(receives_in_any_order)
             bytes += lengths[j];
         }
         for (unsigned j = 0; j < HELD; j++) {
-            const bool unclaimed =
-                rbuf_early_in_unclaimed(early_receiver(world)->rendezvous.early_in);
+            const bool unclaimed = inspect_has_unclaimed(early_receiver(world));
             const struct rbuf_offer offer = early_grant(world, held[order[j]], RBUF_EARLY_UNKNOWN);
 
             ck_assert_uint_eq(offer.ask, unclaimed);
@@ -77,7 +76,7 @@ START_TEST(nobody_asks_for_nothing)
 
     ck_assert_uint_eq(offer.early, seq);
     ck_assert_uint_eq(offer.ask, 0);
-    ck_assert(!rbuf_early_in_unclaimed(early_receiver(world)->rendezvous.early_in));
+    ck_assert(!inspect_has_unclaimed(early_receiver(world)));
     early_put(world, held, &offer);
     world_settle(world);
     early_arrived(held);
@@ -198,16 +197,9 @@ END_TEST
 /* The grant's state when the correction comes. */
 enum { STAGED, PLACED, DEFERRED, RTR_UNDER_WAY, REGISTERING, DIRECT, STATES };
 
-/* Deferred grants may go on. */
-static void give_staging(struct rbuf_core *core)
-{
-    rbuf_arena_give(&core->receive_arena, 0, 200);
-    core->rendezvous.deferred_retry = true;
-}
-
 /* Brings the grant of a held message to that state, and starts the put that corrects it. */
 static void start_put(struct world *world, int state, struct world_message *held,
-                      struct rbuf_offer *offer)
+                      struct rbuf_offer *offer, struct early_receives *receives)
 {
     struct rbuf_core *core = &world->nodes[1].core;
 
@@ -219,7 +211,7 @@ static void start_put(struct world *world, int state, struct world_message *held
         break;
     case RTR_UNDER_WAY:
         early_put(world, held, offer);
-        give_staging(core);
+        early_give_staging(world, receives);
         (void) rbuf_core_progress(core, core->now_ns); /* the two messages cross */
         ck_assert_int_eq(held->grant->state, RBUF_GRANT_STAGED);
         break;
@@ -246,48 +238,38 @@ static void correct_in(int state, bool named, int arrival)
 {
     struct world_options options = world_defaults();
     struct world_message *held[2];
+    struct early_receives receives = {.count = 0};
     struct rbuf_offer offer;
-    struct rbuf_core *core;
     struct world *world;
-    uint32_t seq, first;
+    uint32_t seq;
 
     options.core.arrival = early_arrivals[arrival];
     options.core.grant_wait_ns = state == REGISTERING || state == DIRECT ? 1000 : 0;
     world = early_open(&options);
-    core = &world->nodes[1].core;
     held[0] = early_hold(world, 30000);
     seq = early_newest(world);
-    if (!named) {
-        early_sender(world)->rendezvous.early_out->state =
-            RBUF_EARLY_OUT_RETURNED; /* for the next one */
-    }
-    held[1] = early_hold(world, state == PLACED ? 20000 : 100000);
-    early_sender(world)->rendezvous.early_out->state = RBUF_EARLY_OUT_OPEN;
+    held[1] = named ? early_hold(world, state == PLACED ? 20000 : 100000)
+                    : early_hold_without(world, state == PLACED ? 20000 : 100000);
     ck_assert_int_eq(early_newest(world) != 0, named);
     if (state >= DEFERRED) {
-        while (rbuf_arena_take(&core->receive_arena, 1, &first)) {
-        }
+        early_take_staging(world, &receives);
     }
     offer = early_grant(world, held[1], seq);
     ck_assert_int_eq(offer.mode, state >= DEFERRED ? RBUF_OFFER_DEFERRED : RBUF_OFFER_STAGED);
-    start_put(world, state, held[1], &offer);
+    start_put(world, state, held[1], &offer, &receives);
     world_settle(world);
     ck_assert_uint_eq(early_stats(world, 1)->early_corrected, 1);
     if (state == DEFERRED) {
         ck_assert_int_eq(held[1]->grant->state, RBUF_GRANT_DEFERRED);
-        give_staging(core);
-        world_wake(&world->nodes[1]);
+        early_give_staging(world, &receives);
         world_settle(world);
     }
     early_arrived(held[1]);
+    early_give_staging(world, &receives);
     early_answer(world, held[0], RBUF_EARLY_UNKNOWN); /* its early data are there still */
-    if (state < DEFERRED) {
-        early_arrived(held[0]);
-        ck_assert_uint_eq(early_stats(world, 0)->early_dropped, 0);
-        case_close(world);
-        return;
-    }
-    world_close(world); /* the arena is not whole again */
+    early_arrived(held[0]);
+    ck_assert_uint_eq(early_stats(world, 0)->early_dropped, 0);
+    case_close(world);
 }
 
 START_TEST(corrected_in_every_state)
@@ -317,14 +299,14 @@ START_TEST(an_rtr_that_is_too_old)
         offer.mode = RBUF_OFFER_DEFERRED;
         if (early == 0) {
             rbuf_put_granted(sender, &old);
-            ck_assert_uint_eq(sender->rendezvous.unexpected_count, 1);
+            ck_assert_uint_eq(inspect_unexpected_rtrs(sender), 1);
         }
         early_put(world, held[1], &offer);
         if (early != 0) {
             rbuf_put_granted(sender, &old);
         }
-        ck_assert_uint_eq(sender->rendezvous.unexpected_count, 0);
-        ck_assert_int_eq(held[1]->put.state, RBUF_PUT_UNGRANTED);
+        ck_assert_uint_eq(inspect_unexpected_rtrs(sender), 0);
+        ck_assert(inspect_is_ungranted(&held[1]->put));
         world_settle(world);
         early_arrived(held[1]);
         early_answer(world, held[0], RBUF_EARLY_UNKNOWN);
@@ -340,21 +322,18 @@ START_TEST(answers_in_every_state)
 {
     for (int state = DEFERRED; state < STATES; state++) {
         struct world_options options = world_defaults();
-        struct rbuf_arena *arena;
+        struct early_receives receives;
         struct rbuf_offer offer;
         struct rbuf_core *core;
         struct world_message *held;
         struct world *world;
-        uint32_t first;
 
         options.core.arrival = early_arrivals[_i];
         options.core.grant_wait_ns = state == REGISTERING || state == DIRECT ? 1000 : 0;
         world = early_open(&options);
         core = &world->nodes[1].core;
-        arena = &core->receive_arena;
         held = early_hold(world, 100000);
-        while (rbuf_arena_take(arena, 1, &first)) {
-        }
+        early_take_staging(world, &receives);
         offer = early_grant(world, held, RBUF_EARLY_UNKNOWN);
         ck_assert_int_eq(offer.mode, RBUF_OFFER_DEFERRED);
         ck_assert_uint_eq(offer.ask, 1);
@@ -363,8 +342,7 @@ START_TEST(answers_in_every_state)
         }
         if (state == RTR_UNDER_WAY || state == DIRECT) { /* before the put */
             if (state == RTR_UNDER_WAY) {
-                rbuf_arena_give(arena, 0, 200);
-                core->rendezvous.deferred_retry = true;
+                early_give_staging(world, &receives);
             }
             (void) rbuf_core_progress(core, core->now_ns + 2000);
             world_wake(&world->nodes[1]);
@@ -378,18 +356,16 @@ START_TEST(answers_in_every_state)
             ck_assert_int_eq(held->grant->state, RBUF_GRANT_REGISTERING);
         }
         if (state == DEFERRED) {
-            ck_assert_int_eq(held->grant->early, RBUF_GRANT_EARLY_NAMED);
-            rbuf_arena_give(arena, 0, 200);
-            core->rendezvous.deferred_retry = true;
-            world_wake(&world->nodes[1]);
+            ck_assert(inspect_was_named(held->grant));
+            early_give_staging(world, &receives);
         }
         world_settle(world);
         early_arrived(held);
         ck_assert_uint_eq(early_stats(world, 1)->early_late, 1);
-        ck_assert_int_eq(early_receiver(world)->rendezvous.early_in->slot[3].state,
-                         RBUF_EARLY_SLOT_FREE);
-        ck_assert(!rbuf_early_in_unclaimed(early_receiver(world)->rendezvous.early_in));
-        world_close(world);
+        ck_assert_uint_eq(inspect_slots_held(early_receiver(world)), 0);
+        ck_assert(!inspect_has_unclaimed(early_receiver(world)));
+        early_give_staging(world, &receives);
+        case_close(world);
     }
 }
 END_TEST
@@ -411,11 +387,8 @@ START_TEST(stale_data_are_nobodys)
         const uint32_t old = early_newest(world);
         struct world_message *message;
 
-        if (!own) {
-            early_sender(world)->rendezvous.early_out->state = RBUF_EARLY_OUT_RETURNED;
-        }
-        message = early_hold_from(world, source, BYTES, 6);
-        early_sender(world)->rendezvous.early_out->state = RBUF_EARLY_OUT_OPEN;
+        message = own ? early_hold_from(world, source, BYTES, 6)
+                      : early_hold_from_without(world, source, BYTES, 6);
         ck_assert_int_eq(early_newest(world) != 0, own);
         if (!claims || own) {
             const struct rbuf_offer offer =
@@ -429,7 +402,7 @@ START_TEST(stale_data_are_nobodys)
         }
         world_settle(world);
         early_arrived(message);
-        ck_assert_ptr_nonnull(rbuf_early_in_find(early_receiver(world)->rendezvous.early_in, old));
+        ck_assert(inspect_holds_early(early_receiver(world), old));
         world_close_message(stale, WORLD_ARRIVED);
         world_close(world);
     }
@@ -450,9 +423,7 @@ START_TEST(stale_data_are_nobodys_behind_others)
 
         held[0] = early_hold_from(world, source, BYTES, 6);
         offers[0] = early_grant(world, held[0], early_newest(world));
-        early_sender(world)->rendezvous.early_out->state = RBUF_EARLY_OUT_RETURNED;
-        held[1] = early_hold_from(world, source, BYTES, 6);
-        early_sender(world)->rendezvous.early_out->state = RBUF_EARLY_OUT_OPEN;
+        held[1] = early_hold_from_without(world, source, BYTES, 6);
         offers[1] = early_grant(world, held[1], RBUF_EARLY_UNKNOWN);
         for (unsigned i = 0; i < 2; i++) {
             early_put_from(world, held[i ^ first], &offers[i ^ first], source);
@@ -509,11 +480,8 @@ START_TEST(a_one_sided_put_leaves_no_stale_data)
         struct world_message *stale = early_hold_from(world, source, BYTES, 5);
         struct world_message *message;
 
-        if (kind == 1) {
-            early_sender(world)->rendezvous.early_out->state = RBUF_EARLY_OUT_RETURNED;
-        }
-        message = early_hold_from(world, source, BYTES, 6);
-        early_sender(world)->rendezvous.early_out->state = RBUF_EARLY_OUT_OPEN;
+        message = kind == 0 ? early_hold_from(world, source, BYTES, 6)
+                            : early_hold_from_without(world, source, BYTES, 6);
         rbuf_early_forget(early_sender(world), source);
         {
             const struct rbuf_offer offer = early_grant(world, message, RBUF_EARLY_UNKNOWN);

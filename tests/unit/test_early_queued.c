@@ -3,16 +3,17 @@
  * Early data whose RTS still waits for a credit when the sender names them.
  */
 #include "early.h"
+#include "inspect/eager.h"
 
 enum { WAITING_BYTES = 50000 };
 
-/* What is sent next waits until the peer gives credits back. */
+/* The peer has no more places than are taken: what is sent next waits until it has. */
 static void use_up_credits(struct rbuf_peer *peer)
 {
-    struct rbuf_credit *credit = &peer->link.credit[RBUF_CONTROL];
-
     (void) rbuf_credit_look(peer, RBUF_FLOW_CONTROL);
-    credit->window = (uint16_t) (credit->sent - credit->taken);
+    rbuf_credit_connected(peer, RBUF_FLOW_CONTROL, rbuf_credit_under_way(peer, RBUF_FLOW_CONTROL),
+                          0);
+    ck_assert(!rbuf_credit_available(peer, RBUF_FLOW_CONTROL));
 }
 
 /* One more message from that memory, which is the world's from now on. */
@@ -36,20 +37,19 @@ START_TEST(named_behind_their_rts)
     struct world *world = early_open_arriving(_i);
     struct world_message *first = early_hold_from(world, source, WAITING_BYTES, 5);
     struct rbuf_peer *sender = early_sender(world);
-    struct rbuf_credit *credit = &sender->link.credit[RBUF_CONTROL];
-    const uint16_t window = credit->window;
+    const uint16_t window = (uint16_t) rbuf_credit_window(sender, RBUF_FLOW_CONTROL);
     struct world_message *second;
     struct rbuf_offer offer;
 
     use_up_credits(sender);
     second = send_from(world, source, 5);
-    ck_assert_ptr_nonnull(TAILQ_FIRST(&sender->eager.queued[RBUF_CONTROL]));
+    ck_assert_uint_eq(inspect_waiting_kind(sender, RBUF_CONTROL, 0), RBUF_MESSAGE_RTS);
     offer = early_grant(world, first, RBUF_EARLY_UNKNOWN);
     ck_assert_uint_eq(offer.ask, 1);
     early_put_from(world, first, &offer, source);
-    ck_assert_uint_eq(first->put.early_seq, early_newest(world));
+    ck_assert_uint_eq(inspect_early_of_put(&first->put), early_newest(world));
     world_settle(world);
-    credit->window = window;
+    rbuf_credit_connected(sender, RBUF_FLOW_CONTROL, window, 0);
     rbuf_peer_wake(sender);
     world_wake(&world->nodes[0]);
     case_run(world);

@@ -43,7 +43,7 @@ START_TEST(windows_move)
             world_settle(world);
         }
         ck_assert_uint_eq(early_stats(world, 1)->early_leased, round + 1);
-        ck_assert_uint_eq(world->nodes[1].core.rendezvous.windows.out, 1);
+        ck_assert_uint_eq(inspect_windows_out(&world->nodes[1].core), 1);
     }
     ck_assert_uint_eq(early_stats(world, 1)->early_recalled, 5);
     ck_assert_uint_eq(early_stats(world, 1)->early_corrected, 0);
@@ -67,7 +67,7 @@ static void run_until_free(struct world *world)
     uint64_t flag;
 
     world_wake(&world->nodes[0]);
-    while (early_receiver(world)->rendezvous.early_in != NULL) {
+    while (inspect_has_window(early_receiver(world))) {
         ck_assert(sim_step(&world->net.clock));
     }
     memcpy(&flag, rbuf_arena_block(arena, last) + EARLY_PAYLOAD, sizeof(flag));
@@ -108,7 +108,7 @@ START_TEST(asked_back_with_something_in_a_slot)
             run_until_free(world);
         }
         if (kind == PACKED) {
-            ck_assert_ptr_nonnull(early_receiver(world)->rendezvous.early_in);
+            ck_assert(inspect_has_window(early_receiver(world)));
             world->nodes[1].unexpected = held;
             world_expect(world, 1);
         } else if (kind != TAKEN && kind != UNWRITTEN) {
@@ -116,7 +116,7 @@ START_TEST(asked_back_with_something_in_a_slot)
         }
         case_run(world);
         world_settle(world);
-        ck_assert_ptr_null(early_receiver(world)->rendezvous.early_in);
+        ck_assert(!inspect_has_window(early_receiver(world)));
         ck_assert_uint_eq(early_stats(world, 0)->early_dropped,
                           kind == UNCLAIMED || kind == CLAIMED || kind == ASKED);
         case_close(world);
@@ -140,12 +140,12 @@ START_TEST(packed_data_that_are_given_up)
         }
         ask_back(world);
         if (kind == 1) {
-            ck_assert_ptr_nonnull(early_receiver(world)->rendezvous.early_in);
+            ck_assert(inspect_has_window(early_receiver(world)));
             rbuf_early_close(early_sender(world), held->packed.early);
         }
         world->nodes[0].links[1].packing = NULL;
         world_settle(world);
-        ck_assert_ptr_null(early_receiver(world)->rendezvous.early_in);
+        ck_assert(!inspect_has_window(early_receiver(world)));
         ck_assert_int_eq(early_receiver(world)->state, RBUF_PEER_CONNECTED);
         world_close_message(held, WORLD_ARRIVED);
         case_run(world);
@@ -161,14 +161,12 @@ START_TEST(claims_of_a_window_that_is_gone)
     for (unsigned again = 0; again < 2; again++) { /* is another window leased? */
         struct world_options options = three_nodes(_i);
         struct world *world = early_open(&options);
-        struct rbuf_core *core = &world->nodes[1].core;
+        struct early_receives receives;
         struct world_message *held[2];
         struct rbuf_offer offer;
-        uint32_t first;
 
-        held[0] = early_hold(world, 100000);
-        while (rbuf_arena_take(&core->receive_arena, 1, &first)) {
-        }
+        held[0] = early_hold(world, 400000); /* which the place of a window has no room for */
+        early_take_staging(world, &receives);
         offer = early_grant(world, held[0], early_newest(world));
         ck_assert_int_eq(held[0]->grant->state, RBUF_GRANT_DEFERRED);
         rbuf_early_forget(early_sender(world), held[0]->source);
@@ -176,16 +174,14 @@ START_TEST(claims_of_a_window_that_is_gone)
         rbuf_early_forget(early_sender(world), held[1]->source);
         world->options.late = 1;
         ask_back(world);
-        ck_assert_ptr_null(early_receiver(world)->rendezvous.early_in);
-        rbuf_arena_give(&core->receive_arena, 0, core->receive_arena.blocks - 200);
-        if (again != 0) {
-            early_receiver(world)->rendezvous.rts_count = 1;
+        ck_assert(!inspect_has_window(early_receiver(world)));
+        for (unsigned i = 0; again != 0 && i < 2; i++) {
             (void) early_hold(world, 100);
-            ck_assert_ptr_nonnull(early_receiver(world)->rendezvous.early_in);
         }
+        ck_assert_int_eq(inspect_has_window(early_receiver(world)), again != 0);
         world->options.late = 0;
-        core->rendezvous.deferred_retry = true;
-        world_wake(&world->nodes[1]);
+        ck_assert_int_eq(held[0]->grant->state, RBUF_GRANT_DEFERRED);
+        early_give_staging(world, &receives);
         world_settle(world);
         ck_assert_int_eq(held[0]->grant->state, RBUF_GRANT_STAGED);
         early_put(world, held[0], &offer);
@@ -207,7 +203,7 @@ START_TEST(numbers_retire)
 
     options.core.arrival = early_arrivals[_i];
     world = world_open(&options);
-    early_receiver(world)->rendezvous.early_seq = (1u << 31) - 40;
+    inspect_number_windows(early_receiver(world), (1u << 31) - 40);
     for (unsigned i = 0; i < 300; i++) {
         struct world_message *held;
 
@@ -218,7 +214,7 @@ START_TEST(numbers_retire)
     }
     ck_assert_uint_eq(early_stats(world, 1)->early_recalled, 1);
     ck_assert_uint_eq(early_stats(world, 1)->early_leased, 2);
-    ck_assert_uint_lt(early_receiver(world)->rendezvous.early_in->slot[0].seq, 1u << 21);
+    ck_assert_uint_lt(inspect_slot_seq(early_receiver(world), 0), 1u << 21);
     ck_assert_uint_gt(early_stats(world, 1)->early_claimed, 280);
     ck_assert_uint_gt(early_stats(world, 1)->early_late, 280);
     case_close(world);
@@ -228,17 +224,17 @@ END_TEST
 /* The slot's next uses are dropped, by both sides' account. */
 static void drop_uses(struct world *world, uint32_t slot, uint32_t uses)
 {
-    struct rbuf_early_data *data = &early_sender(world)->rendezvous.early_out->slot[slot];
+    uint32_t seq = inspect_slot_seq(early_receiver(world), slot);
 
     for (uint32_t i = 0; i < uses; i++) {
-        data->seq += RBUF_EARLY_SLOTS;
-        ck_assert(rbuf_early_in_rts(early_receiver(world), rbuf_rts_argument(data->seq, 100)));
+        seq += RBUF_EARLY_SLOTS;
+        ck_assert(rbuf_early_in_rts(early_receiver(world), rbuf_rts_argument(seq, 100)));
         if (i % 1000 == 0) {
             world_wake(&world->nodes[1]);
             world_settle(world);
         }
     }
-    data->state = RBUF_EARLY_DROPPED;
+    inspect_drop_uses(early_sender(world), slot, uses);
 }
 
 /* A report that stood in the mailbox for as many uses as its bits count says nothing of the newest
@@ -252,20 +248,20 @@ START_TEST(old_reports_are_not_believed)
         struct world *world = world_open(&options);
         struct world_message *held;
         struct rbuf_offer offer;
-        struct rbuf_early_data *data;
-        uint32_t use; /* that the report has by mistake */
+        uint32_t before_drop; /* uses of slot 0 */
+        uint32_t use;         /* that the report has by mistake */
 
-        early_receiver(world)->rendezvous.early_seq = before[i / 2] * RBUF_EARLY_SLOTS;
+        inspect_number_windows(early_receiver(world), before[i / 2] * RBUF_EARLY_SLOTS);
         early_expected(world, 2, 50000);
-        data = &early_sender(world)->rendezvous.early_out->slot[0];
-        use = i % 2 == 0 ? 0 : data->seq / RBUF_EARLY_SLOTS % 65536;
-        drop_uses(world, 0, (use + 65535 - data->seq / RBUF_EARLY_SLOTS % 65536) % 65536);
+        before_drop = inspect_slot_seq(early_receiver(world), 0) / RBUF_EARLY_SLOTS % 65536;
+        use = i % 2 == 0 ? 0 : before_drop;
+        drop_uses(world, 0, (use + 65535 - before_drop) % 65536);
         held = early_hold(world, 100000);
         ck_assert_uint_eq(early_newest(world) / RBUF_EARLY_SLOTS % 65536, use);
         offer = early_grant(world, held, early_newest(world));
         early_put(world, held, &offer);
         (void) world_send(world, WORLD_PUT, 0, 1, 30000);
-        ck_assert_int_eq(data->state, RBUF_EARLY_TAKEN); /* and not used again */
+        ck_assert_uint_eq(early_newest(world) % RBUF_EARLY_SLOTS, 1); /* 0 is not used again */
         case_run(world);
         case_close(world);
     }
@@ -277,26 +273,27 @@ START_TEST(arrivals_before_and_behind_their_rts)
 {
     struct world *world = early_open_arriving(2);
     struct rbuf_peer *peer = early_receiver(world);
-    struct rbuf_early_in *in = peer->rendezvous.early_in;
     struct rbuf_core *core = &world->nodes[1].core;
-    const uint32_t seq = in->slot[0].seq + RBUF_EARLY_SLOTS;
+    const uint32_t seq = inspect_slot_seq(peer, 0) + RBUF_EARLY_SLOTS;
+    const uint32_t immediate = inspect_early_immediate(peer, seq);
+    const uint32_t next = inspect_early_immediate(peer, seq + RBUF_EARLY_SLOTS);
     const uint64_t refused = core->stats.messages_refused;
 
-    rbuf_core_immediate(core, rbuf_immediate_of_early(in->immediate, seq));
+    rbuf_core_immediate(core, immediate);
     ck_assert_uint_eq(rbuf_early_in_arrived(peer, seq), 1);
     ck_assert(rbuf_early_in_rts(peer, rbuf_rts_argument(seq, 40000)));
     ck_assert_uint_eq(rbuf_early_in_arrived(peer, seq), 1);
-    rbuf_core_immediate(core, rbuf_immediate_of_early(in->immediate, seq));
+    rbuf_core_immediate(core, immediate);
     ck_assert_uint_eq(rbuf_early_in_arrived(peer, seq), 2);
     ck_assert_uint_eq(rbuf_early_in_arrived(peer, seq + RBUF_EARLY_SLOTS), 0);
     ck_assert(rbuf_early_in_rts(peer, rbuf_rts_argument(seq + RBUF_EARLY_SLOTS, 40000)));
-    rbuf_core_immediate(core, rbuf_immediate_of_early(in->immediate, seq)); /* of the one before */
+    rbuf_core_immediate(core, immediate); /* of the one before */
     ck_assert_uint_eq(rbuf_early_in_arrived(peer, seq + RBUF_EARLY_SLOTS), 0);
-    rbuf_core_immediate(core, rbuf_immediate_of_early(in->immediate, seq + RBUF_EARLY_SLOTS));
+    rbuf_core_immediate(core, next);
     ck_assert_uint_eq(rbuf_early_in_arrived(peer, seq + RBUF_EARLY_SLOTS), 1);
     ck_assert_uint_eq(core->stats.messages_refused, refused);
-    rbuf_core_immediate(core, rbuf_immediate_of_early(in->immediate ^ 1, seq)); /* no such window */
-    rbuf_core_immediate(core, rbuf_immediate_of_early(in->immediate ^ 1u << 6, seq));
+    rbuf_core_immediate(core, immediate ^ 1); /* no such window */
+    rbuf_core_immediate(core, immediate ^ 1u << 6);
     ck_assert_uint_eq(core->stats.messages_refused, refused + 2);
     world_close(world);
 }
@@ -360,7 +357,7 @@ START_TEST(removed_with_claims)
     sim_unmap(world->nodes[1].links[0].mailbox);
     world->nodes[1].links[0].peer = NULL;
     ck_assert(TAILQ_EMPTY(&core->busy));
-    ck_assert_uint_eq(core->rendezvous.windows.out, 0);
+    ck_assert_uint_eq(inspect_windows_out(core), 0);
     ck_assert_uint_eq(core->receive_arena.free_blocks, core->receive_arena.blocks);
     world_close(world);
 }

@@ -5,6 +5,7 @@
  * checker makes these tests sharper. (Of early data: test_hostile_early.c.)
  */
 #include "hostile.h"
+#include "inspect/link.h"
 
 START_TEST(malformed_headers)
 {
@@ -59,24 +60,29 @@ START_TEST(credits_never_given)
     struct world_options options = world_defaults();
     struct world *world = world_open(&options);
     struct rbuf_peer *peer = world->nodes[1].links[0].peer;
-    struct rbuf_credit *credit = &peer->link.credit[RBUF_CONTROL];
+    const uint32_t window = rbuf_credit_window(peer, RBUF_FLOW_CONTROL);
 
     for (unsigned i = 0; i < 10; i++) {
         world_send(world, WORLD_EAGER, 1, 0, 10);
         world_send(world, WORLD_EAGER, 1, 0, 10);
     }
     case_run(world);
-    for (uint32_t claim = 0; claim <= UINT16_MAX; claim += 7) {
+    for (uint32_t i = 0; i <= UINT16_MAX; i += 7) {
+        const uint16_t claim = (uint16_t) (i * 40503); /* far from the one before */
         struct hostile_message message = hostile_message(world, 99);
-        uint32_t out;
+        uint64_t out;
 
-        message.header.credit[RBUF_CONTROL] = (uint16_t) claim;
+        message.header.credit[RBUF_CONTROL] = claim;
+        message.header.credit[RBUF_COUNTED] = RBUF_COUNTED_IN_ORDER;
         hostile_receive(world, &message, 32);
-        out = credit->sent - credit->taken;
-        ck_assert_uint_le(out, credit->window);
+        (void) rbuf_credit_look(peer, RBUF_FLOW_CONTROL);
+        out = inspect_under_way(peer, RBUF_FLOW_CONTROL);
+        ck_assert_uint_le(out, window);
         atomic_store(&peer->mailbox->credit[RBUF_CONTROL], claim * 0x100001ull);
-        credit->sent += rbuf_credit_available(peer, RBUF_FLOW_CONTROL);
-        credit->sent = credit->taken + out;
+        (void) rbuf_credit_look(peer, RBUF_FLOW_CONTROL);
+        ck_assert_uint_le(inspect_under_way(peer, RBUF_FLOW_CONTROL), out);
+        rbuf_credit_use(peer, RBUF_FLOW_CONTROL,
+                        (uint32_t) (window - inspect_under_way(peer, RBUF_FLOW_CONTROL)));
     }
     world_close(world);
 }
@@ -209,7 +215,8 @@ START_TEST(rtrs_without_end)
     ck_assert_int_eq(peer->state, RBUF_PEER_BROKEN);
     (void) rbuf_core_progress(&world->nodes[1].core, 1);
     ck_assert_int_eq(peer->state, RBUF_PEER_FAILED);
-    ck_assert(SLIST_EMPTY(&peer->rendezvous.unexpected_rtrs));
+    ck_assert_uint_eq(inspect_unexpected_rtrs(peer), 0);
+    case_holds(&world->nodes[1]);
     ck_assert(rbuf_events_pop(&world->nodes[1].core.events, &event));
     ck_assert_int_eq(event.kind, RBUF_EVENT_FAILED);
     ck_assert_int_eq(event.status, -EPROTO);
@@ -266,10 +273,10 @@ START_TEST(immediates_that_come_late)
                                 RBUF_EARLY_UNKNOWN, &offer);
     } while ((uint32_t) offer.id != (uint32_t) first.id);
     rbuf_core_immediate(core, rbuf_immediate(first.id));
-    ck_assert_uint_eq(grant->chunks_arrived, 0);
+    ck_assert_uint_eq(inspect_chunks_announced(grant), 0);
     ck_assert_uint_eq(core->stats.messages_refused, 1);
     rbuf_core_immediate(core, rbuf_immediate(offer.id));
-    ck_assert_uint_eq(grant->chunks_arrived, 1);
+    ck_assert_uint_eq(inspect_chunks_announced(grant), 1);
     ck_assert_uint_eq(core->stats.messages_refused, 1);
     rbuf_grant_close(grant);
     world_close(world);

@@ -32,8 +32,7 @@ START_TEST(rtss_without_sense)
         struct world_options options = world_defaults();
         struct world *world = early_open(&options);
         struct hostile_message message = hostile_message(world, rtss[i].kind);
-        const uint32_t next =
-            early_receiver(world)->rendezvous.early_in->slot[0].seq + RBUF_EARLY_SLOTS;
+        const uint32_t next = inspect_slot_seq(early_receiver(world), 0) + RBUF_EARLY_SLOTS;
         const uint64_t refused = early_stats(world, 1)->messages_refused;
 
         message.header.argument = rbuf_rts_argument(next + rtss[i].seq, rtss[i].bytes);
@@ -46,6 +45,19 @@ START_TEST(rtss_without_sense)
 }
 END_TEST
 
+/* Node 0 gives its window back, which is not free: a grant has a claim on slot 0. */
+static void give_back_claimed(struct world *world)
+{
+    struct world_message *held = early_hold(world, 50000);
+
+    ck_assert_uint_eq(early_newest(world), inspect_slot_seq(early_receiver(world), 0));
+    (void) early_grant(world, held, early_newest(world));
+    rbuf_lease_ask_back(early_receiver(world));
+    world_settle(world);
+    ck_assert(inspect_gave_window_back(early_sender(world)));
+    ck_assert(inspect_has_window(early_receiver(world)));
+}
+
 /* Early data of a peer that has no window, or has given it back. */
 START_TEST(rtss_without_a_window)
 {
@@ -53,14 +65,13 @@ START_TEST(rtss_without_a_window)
         struct world_options options = world_defaults();
         struct world *world = back ? early_open(&options) : world_open(&options);
         struct hostile_message message = hostile_message(world, RBUF_MESSAGE_RTS);
+        uint32_t seq = RBUF_EARLY_SLOTS;
 
         if (back) {
-            message.header.argument = rbuf_rts_argument(
-                early_receiver(world)->rendezvous.early_in->slot[0].seq + RBUF_EARLY_SLOTS, 9);
-            early_receiver(world)->rendezvous.early_in->state = RBUF_EARLY_IN_RETURNED;
-        } else {
-            message.header.argument = rbuf_rts_argument(RBUF_EARLY_SLOTS, 9);
+            give_back_claimed(world);
+            seq = inspect_slot_seq(early_receiver(world), 1) + RBUF_EARLY_SLOTS;
         }
+        message.header.argument = rbuf_rts_argument(seq, 9);
         ck_assert(!hostile_receive(world, &message, 100));
         ck_assert(rbuf_peer_is_lost(early_receiver(world)));
         world_close(world);
@@ -178,7 +189,7 @@ START_TEST(windows_without_sense)
         memcpy(message.payload, &bad[i], sizeof(good));
         ck_assert(!hostile_receive(world, &message, sizeof(message.header) + sizeof(good)));
         ck_assert_uint_eq(stats->messages_refused, ++refused);
-        ck_assert_ptr_null(early_receiver(world)->rendezvous.early_out);
+        ck_assert(!rbuf_early_may_begin(early_receiver(world)));
     }
     message.header.kind = RBUF_MESSAGE_RECALL;
     ck_assert(!hostile_receive(world, &message, sizeof(message.header))); /* of none */
@@ -190,13 +201,13 @@ START_TEST(windows_without_sense)
     memcpy(message.payload, &good, sizeof(good));
     for (unsigned i = 0; i < 3; i++) { /* the second one is one too many */
         ck_assert(!hostile_receive(world, &message, sizeof(message.header) + sizeof(good)));
-        ck_assert_ptr_nonnull(early_receiver(world)->rendezvous.early_out);
+        ck_assert(rbuf_early_may_begin(early_receiver(world)));
         ck_assert_uint_eq(stats->messages_refused, refused + i);
     }
     refused += 2;
     message.header.kind = RBUF_MESSAGE_RECALL;
     ck_assert(!hostile_receive(world, &message, sizeof(message.header)));
-    ck_assert_int_eq(early_receiver(world)->rendezvous.early_out->state, RBUF_EARLY_OUT_RETURNED);
+    ck_assert(inspect_gave_window_back(early_receiver(world)));
     ck_assert_uint_eq(stats->messages_refused, refused);
     ck_assert(!hostile_receive(world, &message, sizeof(message.header))); /* once more */
     ck_assert_uint_eq(stats->messages_refused, refused + 1);
@@ -216,10 +227,11 @@ START_TEST(windows_that_come_back)
     message.header.tag = RBUF_LEASE_EARLY;
     ck_assert(!hostile_receive(world, &message, sizeof(message.header)));
     ck_assert_uint_eq(early_stats(world, 1)->messages_refused, refused + 1);
-    ck_assert_int_eq(early_receiver(world)->rendezvous.early_in->state, RBUF_EARLY_IN_LEASED);
-    early_receiver(world)->rendezvous.early_in->state = RBUF_EARLY_IN_RECALLED;
+    ck_assert(inspect_may_use_window(early_receiver(world)));
+    rbuf_lease_ask_back(early_receiver(world)); /* which node 0 does not hear yet */
+    ck_assert(!inspect_may_use_window(early_receiver(world)));
     ck_assert(!hostile_receive(world, &message, sizeof(message.header)));
-    ck_assert_ptr_null(early_receiver(world)->rendezvous.early_in);
+    ck_assert(!inspect_has_window(early_receiver(world)));
     ck_assert(!hostile_receive(world, &message, sizeof(message.header)));
     ck_assert_uint_eq(early_stats(world, 1)->messages_refused, refused + 2);
     world_close(world);

@@ -4,7 +4,7 @@
  * out of order; rings that are full, declined, handed back, of unlike sizes. The world fails a run
  * in which a message arrives wrong or out of order.
  */
-#include "core/eager/polling_set.h"
+#include "core/eager/ring_in.h"
 #include "rings.h"
 #include "unit.h"
 
@@ -104,13 +104,12 @@ START_TEST(slots_freed_out_of_order)
     struct rbuf_peer *sender = world->nodes[0].links[1].peer;
     struct rbuf_core *core = &world->nodes[1].core;
     uint32_t slots = core->options.ring.slots;
-    struct rbuf_ring_in *ring;
+    struct rbuf_peer *writer = world->nodes[1].links[0].peer;
 
     rings_open(world);
-    ring = world->nodes[1].links[0].peer->eager.ring_in;
     for (unsigned round = 0; round < 50; round++) {
         struct rbuf_event event[16];
-        uint32_t consumed = ring->peer->link.credit[RBUF_FLOW_RING].consumed;
+        const uint16_t credited = rings_credited(writer);
         bool freed[16] = {false};
 
         for (uint32_t i = 0; i < slots; i++) {
@@ -134,14 +133,14 @@ START_TEST(slots_freed_out_of_order)
             uint32_t which = (i * 7 + round) % slots;
             uint32_t run = 0;
 
-            rbuf_core_release(ring->peer, &event[which].delivery);
+            rbuf_core_release(writer, &event[which].delivery);
             freed[which] = true;
             while (run < slots && freed[run]) {
                 run++;
             }
-            ck_assert_uint_eq(ring->peer->link.credit[RBUF_FLOW_RING].consumed, consumed + run);
+            ck_assert_uint_eq(rings_credited(writer), (uint16_t) (credited + run));
         }
-        ck_assert_uint_eq(ring->freed, 0);
+        ck_assert(inspect_ring_is_idle(writer));
         world->nodes[1].scheduled = false;
         world_wake(&world->nodes[1]);
         case_settle(world); /* credits go back */
@@ -200,8 +199,8 @@ START_TEST(unlike_geometries)
         }
         ck_assert_uint_gt(rings_stats(world, 0)->ring_sent, 40);
         ck_assert_int_eq(rings_stats(world, 1)->ring_sent == 0, others[i].declines);
-        ck_assert_int_eq(world->nodes[0].links[1].peer->eager.ring_declines > 0,
-                         others[i].declines);
+        ck_assert_int_eq(rings_stats(world, 1)->ring_opened == 0, others[i].declines);
+        ck_assert_uint_eq(rings_stats(world, 0)->ring_admitted, 1); /* it is not asked again soon */
         case_close(world);
     }
 }
@@ -230,13 +229,13 @@ START_TEST(the_warm_replace_the_cold)
     options.core.ring.set = 2;
     world = world_open(&options);
     many_to_one(world, (unsigned[]){8, 8, 1, 1}, 4, 400);
-    ck_assert_ptr_nonnull(world->nodes[0].links[1].peer->eager.ring_in);
-    ck_assert_ptr_nonnull(world->nodes[0].links[2].peer->eager.ring_in);
+    ck_assert(inspect_is_polled(world->nodes[0].links[1].peer));
+    ck_assert(inspect_is_polled(world->nodes[0].links[2].peer));
     many_to_one(world, (unsigned[]){1, 1, 8, 8}, 4, 800);
-    ck_assert_ptr_nonnull(world->nodes[0].links[3].peer->eager.ring_in);
-    ck_assert_ptr_nonnull(world->nodes[0].links[4].peer->eager.ring_in);
+    ck_assert(inspect_is_polled(world->nodes[0].links[3].peer));
+    ck_assert(inspect_is_polled(world->nodes[0].links[4].peer));
     ck_assert_uint_eq(rings_stats(world, 0)->ring_recalled, 2);
-    ck_assert_uint_le(world->nodes[0].core.eager.set.count, 2);
+    ck_assert_uint_le(inspect_polled(&world->nodes[0].core), 2);
     ck_assert_uint_eq(world->nodes[0].ring_memory_count, 2);
     case_close(world);
 }
@@ -254,7 +253,7 @@ START_TEST(like_peers_stay)
     many_to_one(world, (unsigned[]){4, 4, 4, 4, 4}, 5, 600);
     many_to_one(world, (unsigned[]){4, 5, 6, 6, 5}, 5, 600);
     ck_assert_uint_le(rings_stats(world, 0)->ring_recalled, 1);
-    ck_assert_uint_eq(world->nodes[0].core.eager.set.count, 1);
+    ck_assert_uint_eq(inspect_polled(&world->nodes[0].core), 1);
     case_close(world);
 }
 END_TEST
@@ -268,12 +267,12 @@ START_TEST(the_silent_leave)
     options.nodes = 3;
     world = world_open(&options);
     many_to_one(world, (unsigned[]){2, 2}, 2, 50);
-    ck_assert_ptr_nonnull(world->nodes[0].links[2].peer->eager.ring_in);
+    ck_assert(inspect_is_polled(world->nodes[0].links[2].peer));
     many_to_one(world, (unsigned[]){8, 0}, 2, 1500);
-    ck_assert_ptr_null(world->nodes[0].links[2].peer->eager.ring_in);
-    ck_assert_uint_eq(world->nodes[2].core.eager.rings.out, 0);
+    ck_assert_ptr_null(rbuf_ring_in_of(world->nodes[0].links[2].peer));
+    ck_assert_uint_eq(inspect_rings_out(&world->nodes[2].core), 0);
     many_to_one(world, (unsigned[]){8, 8}, 2, 50);
-    ck_assert_ptr_nonnull(world->nodes[0].links[2].peer->eager.ring_in);
+    ck_assert(inspect_is_polled(world->nodes[0].links[2].peer));
     case_close(world);
 }
 END_TEST
@@ -287,11 +286,11 @@ START_TEST(polled_by_warmth)
     options.nodes = 5;
     world = world_open(&options);
     many_to_one(world, (unsigned[]){1, 4, 2, 8}, 4, 400);
-    ck_assert_uint_eq(world->nodes[0].core.eager.set.count, 4);
+    ck_assert_uint_eq(inspect_polled(&world->nodes[0].core), 4);
     for (uint32_t i = 0; i < 4; i++) {
         static const unsigned order[] = {4, 2, 3, 1};
 
-        ck_assert_ptr_eq(world->nodes[0].core.eager.set.watch[i].ring->peer,
+        ck_assert_ptr_eq(inspect_polled_at(&world->nodes[0].core, i),
                          world->nodes[0].links[order[i]].peer);
     }
     case_close(world);
@@ -320,8 +319,8 @@ START_TEST(memory_for_few)
         }
         case_run(world);
         for (unsigned node = 0; node < 4; node++) {
-            ck_assert_uint_le(world->nodes[node].core.eager.rings.out +
-                                  world->nodes[node].core.eager.set.count,
+            ck_assert_uint_le(inspect_rings_out(&world->nodes[node].core) +
+                                  inspect_polled(&world->nodes[node].core),
                               rings);
         }
         case_close(world);

@@ -5,9 +5,9 @@
  */
 #include <errno.h>
 
-#include "core/eager/polling_set.h"
 #include "core/eager/ring_in.h"
 #include "core/eager/ring_word.h"
+#include "inspect/link.h"
 #include "rings.h"
 #include "unit.h"
 
@@ -71,16 +71,27 @@ START_TEST(steps_out_of_order)
 
     rings_open(world);
     refused = rings_stats(world, 1)->messages_refused;
-    offer = world->nodes[1].links[0].peer->eager.ring_out.offer;
+    offer = inspect_last_offer(world->nodes[1].links[0].peer);
     receive(world, RBUF_MESSAGE_LEASE, &offer);
     ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, refused + 1);
     receive(world, RBUF_MESSAGE_RETURN, NULL);
-    ck_assert_ptr_null(world->nodes[1].links[0].peer->eager.ring_in);
+    ck_assert_ptr_null(rbuf_ring_in_of(world->nodes[1].links[0].peer));
     receive(world, RBUF_MESSAGE_RETURN, NULL);
     ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, refused + 2);
     world_close(world);
 }
 END_TEST
+
+/* A RETURN that has left the adapter comes back to node 1, which says how many are still out. */
+static uint32_t until_one_is_back(struct world *world)
+{
+    const struct rbuf_peer *peer = world->nodes[1].links[0].peer;
+    const uint32_t out = peer->in_flight;
+
+    while (peer->in_flight == out && sim_step(&world->net.clock)) {
+    }
+    return peer->in_flight;
+}
 
 /* Rings are offered and recalled while RETURNs of earlier ones are on their way out: our slots
  * serve the next ring when the last of these has left, not when any has. */
@@ -89,23 +100,28 @@ START_TEST(backs_that_leave_late)
     struct world_options options = world_defaults();
     struct world *world = world_open(&options);
     struct rbuf_peer *peer = world->nodes[1].links[0].peer;
-    struct rbuf_ring_out *out = &peer->eager.ring_out;
+    const struct rbuf_core *core = &world->nodes[1].core;
     struct rbuf_ring_offer offer;
 
     rings_open(world);
-    offer = out->offer;
+    offer = inspect_last_offer(peer);
     receive(world, RBUF_MESSAGE_RECALL, NULL);
     receive(world, RBUF_MESSAGE_LEASE, &offer);
-    receive(world, RBUF_MESSAGE_RECALL, NULL); /* two RETURNs are out */
-    rbuf_ring_out_handed_back(peer);
+    ck_assert(sim_step(&world->net.clock));
+    receive(world, RBUF_MESSAGE_RECALL, NULL);
+    ck_assert_uint_eq(peer->in_flight, 2); /* RETURNs are out */
+    ck_assert_uint_eq(until_one_is_back(world), 1);
     receive(world, RBUF_MESSAGE_LEASE, &offer);
-    ck_assert_int_eq(out->state, RBUF_RING_OUT_REINVITED);
-    rbuf_ring_out_handed_back(peer);
-    ck_assert_int_eq(out->state, RBUF_RING_OUT_OPEN);
-    ck_assert_uint_eq(world->nodes[1].core.eager.rings.out, 1);
-    out->returns = 2; /* now they return indeed, and their messages are freed */
+    ck_assert(!rbuf_ring_out_carries(peer, 0)); /* it waits */
+    ck_assert_uint_eq(inspect_rings_out(core), 1);
+    ck_assert_uint_eq(core->stats.ring_opened, 1);
+    ck_assert_uint_eq(until_one_is_back(world), 0);
+    ck_assert(rbuf_ring_out_carries(peer, 0));
+    ck_assert_uint_eq(inspect_rings_out(core), 1);
+    ck_assert_uint_eq(core->stats.ring_opened, 2);
+    ck_assert_uint_eq(core->stats.messages_refused, 0);
+    ck_assert_ptr_null(inspect_rings_fault(core, world->nodes[1].ring_memory_count));
     world_settle(world);
-    ck_assert_uint_eq(out->returns, 0);
     world_close(world);
 }
 END_TEST
@@ -118,28 +134,31 @@ START_TEST(old_headers_are_not_believed)
     struct world *world = world_open(&options);
     struct rbuf_core *core = &world->nodes[0].core;
     struct rbuf_peer *peer = world->nodes[0].links[1].peer;
-    struct rbuf_credit *credit = &peer->link.credit[RBUF_FLOW_RING];
+    _Atomic uint64_t *mailbox = &peer->mailbox->credit[RBUF_FLOW_RING];
     uint16_t old[RBUF_COUNTS] = {[RBUF_COUNTED] = RBUF_COUNTED_IN_ORDER};
-    uint64_t start;
+    uint64_t start, sent;
+    uint32_t window;
 
     rings_open(world);
-    start = credit->sent;
+    window = rbuf_credit_window(peer, RBUF_FLOW_RING);
+    start = sent = core->stats.ring_sent;
     old[RBUF_FLOW_RING] = (uint16_t) start;
-    while (credit->sent - start < 1u << 17 && rbuf_credit_available(peer, RBUF_FLOW_RING)) {
-        credit->sent++;
-        atomic_store(&peer->mailbox->credit[RBUF_FLOW_RING], credit->sent);
+    while (sent - start < 1u << 17 && rbuf_credit_available(peer, RBUF_FLOW_RING)) {
+        rbuf_credit_use(peer, RBUF_FLOW_RING, 1);
+        atomic_store(mailbox, ++sent);
     }
-    ck_assert_uint_gt(credit->sent - start, 1000);
+    ck_assert_uint_gt(sent - start, 1000);
     rbuf_credit_received(peer, old);
-    atomic_store(&peer->mailbox->credit[RBUF_FLOW_RING], credit->taken);
-    ck_assert_uint_lt(credit->sent - start, (1u << 16) - credit->window);
+    atomic_store(mailbox, inspect_taken(peer, RBUF_FLOW_RING));
+    ck_assert_uint_lt(sent - start, (1u << 16) - window);
     ck_assert(!rbuf_credit_look(peer, RBUF_FLOW_RING)); /* none is true */
-    atomic_store(&peer->mailbox->credit[RBUF_FLOW_RING], credit->sent);
+    atomic_store(mailbox, sent);
     for (int i = 0; i < 6; i++) { /* what came in is looked at now */
         rbuf_core_swept(core);
         (void) rbuf_credit_look(peer, RBUF_FLOW_RING);
     }
-    ck_assert_uint_eq(credit->taken, credit->sent);
+    ck_assert_uint_eq(inspect_taken(peer, RBUF_FLOW_RING), sent);
+    ck_assert_uint_eq(inspect_under_way(peer, RBUF_FLOW_RING), 0);
     world_close(world);
 }
 END_TEST
@@ -153,20 +172,18 @@ START_TEST(words_without_sense)
         struct rbuf_core *core = &world->nodes[1].core;
         uint64_t refused = rings_stats(world, 1)->messages_refused;
         bool fits = bytes <= rbuf_ring_room(&core->options.ring);
+        const struct rbuf_peer *peer = world->nodes[1].links[0].peer;
         struct rbuf_ring_trailer *trailer;
-        struct rbuf_ring_in *ring;
-        struct rbuf_watch *watch;
         struct rbuf_event event;
 
         rings_open(world);
-        ring = world->nodes[1].links[0].peer->eager.ring_in;
-        watch = ring->watch;
-        trailer = (struct rbuf_ring_trailer *) (uintptr_t) (watch->word + 1) - 1;
+        trailer = (struct rbuf_ring_trailer *) (void *) inspect_slot_end(peer, 0) - 1;
         trailer->header = (struct rbuf_message_header){
-            .kind = RBUF_MESSAGE_USER, .sequence = (uint16_t) (ring->peer->sequence_in + 1)};
-        atomic_store(&trailer->word, watch->expected | bytes);
+            .kind = RBUF_MESSAGE_USER, .sequence = (uint16_t) (peer->sequence_in + 1)};
+        atomic_store(&trailer->word,
+                     rbuf_ring_word(RBUF_PROOF_ORDER, inspect_next_use(peer), bytes));
         ck_assert_int_eq(rbuf_core_poll(core), 0);
-        trailer->header.sequence = ring->peer->sequence_in;
+        trailer->header.sequence = peer->sequence_in;
         ck_assert_int_eq(rbuf_core_poll(core), 1);
         ck_assert_int_eq(rbuf_events_pop(&core->events, &event), fits);
         ck_assert_uint_eq(rings_stats(world, 1)->messages_refused, refused + !fits);
@@ -174,36 +191,58 @@ START_TEST(words_without_sense)
             ck_assert_uint_eq(event.delivery.bytes, bytes);
             rbuf_core_release(event.peer, &event.delivery);
         }
-        ck_assert_uint_eq(ring->freed, 0);
+        ck_assert(inspect_ring_is_idle(peer));
         world_close(world);
     }
 }
 END_TEST
+
+/* The next message of node 0's ring, which its user has. */
+static struct rbuf_event take_one(struct world *world)
+{
+    struct rbuf_core *core = &world->nodes[1].core;
+    struct rbuf_peer *sender = world->nodes[0].links[1].peer;
+    struct rbuf_event event;
+
+    ck_assert_ptr_nonnull(rbuf_am_begin(sender, 8));
+    ck_assert(rbuf_am_end(sender, 1, 8, 0));
+    while (sim_step(&world->net.clock)) {
+    }
+    ck_assert_int_eq(rbuf_core_poll(core), 1);
+    ck_assert(rbuf_events_pop(&core->events, &event));
+    ck_assert_int_eq(event.delivery.origin, RBUF_ORIGIN_RING);
+    return event;
+}
 
 /* The peer writes a slot's word again after its message was taken: its size reaches into the slot
  * before. */
 START_TEST(words_that_change_behind_their_message)
 {
     struct world_options options = world_defaults();
+    const uint32_t slot_bytes = options.core.ring.slot_bytes;
     struct world *world;
-    struct rbuf_ring_in *ring;
+    struct rbuf_event event;
     unsigned char before[64], *end;
-    uint32_t slot;
 
     options.unordered = true;
     world = world_open(&options);
     rings_open(world);
-    ring = world->nodes[1].links[0].peer->eager.ring_in;
-    ck_assert_int_eq(ring->proof, RBUF_PROOF_CHECKSUM);
-    slot = ring->tail_slot > 0 && ring->tail_slot + 1 < ring->slots ? ring->tail_slot + 1 : 2;
-    end = ring->memory->base + (size_t) (slot + 1) * ring->slot_bytes;
-    memset(end - ring->slot_bytes - sizeof(before), 0x5a, sizeof(before));
+    ck_assert_int_eq(rbuf_peer_proof(world->nodes[1].links[0].peer), RBUF_PROOF_CHECKSUM);
+    world->nodes[1].scheduled = true; /* its processor leaves this to us */
+    world->nodes[1].poll_ns = 0;
+    event = take_one(world);
+    if (event.delivery.slot == 0) { /* no slot is before it */
+        rbuf_core_release(event.peer, &event.delivery);
+        event = take_one(world);
+    }
+    ck_assert_uint_gt(event.delivery.slot, 0);
+    end = (unsigned char *) event.delivery.data + 8 + sizeof(struct rbuf_ring_trailer);
+    memset(end - slot_bytes - sizeof(before), 0x5a, sizeof(before));
     memset(before, 0x5a, sizeof(before));
-    *((uint64_t *) (void *) end - 1) =
-        rbuf_ring_word(RBUF_PROOF_CHECKSUM, ring->use, ring->slot_bytes + 40);
-    rbuf_ring_in_free(ring, slot);
-    ck_assert_mem_eq(end - ring->slot_bytes - sizeof(before), before, sizeof(before));
-    ck_assert_mem_eq(end - ring->slot_bytes, &world->nodes[1].core.fill, sizeof(uint64_t));
+    *((uint64_t *) (void *) end - 1) = rbuf_ring_word(RBUF_PROOF_CHECKSUM, 1, slot_bytes + 40);
+    rbuf_core_release(event.peer, &event.delivery);
+    ck_assert_mem_eq(end - slot_bytes - sizeof(before), before, sizeof(before));
+    ck_assert_mem_eq(end - slot_bytes, &world->nodes[1].core.fill, sizeof(uint64_t));
     world_close(world);
 }
 END_TEST

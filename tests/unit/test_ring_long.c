@@ -29,7 +29,7 @@ START_TEST(every_length)
         let_arrive(world);
         event = take_long(world, bytes, seed);
         rbuf_core_release(event.peer, &event.delivery);
-        check_ends(ring_of(world), ring_options);
+        ck_assert(inspect_ring_is_clean(sender_at_receiver(world)));
         ck_assert_uint_eq(rings_stats(world, 0)->ring_sent, sent + 1);
         answer(world);
     }
@@ -45,7 +45,7 @@ START_TEST(every_length_in_one_write)
     struct world_options options = long_options();
     struct world *world = world_open(&options);
     const struct rbuf_ring_options *ring_options = &options.core.ring;
-    const struct rbuf_ring_out *out = &sender_of(world)->eager.ring_out;
+    const struct sim_pair_end *end = &world->nodes[0].links[1].end[RBUF_CONTROL];
     const uint32_t shorter = sizeof(struct rbuf_ring_long_trailer);
     uint32_t whole = 0;
 
@@ -54,6 +54,7 @@ START_TEST(every_length_in_one_write)
         const uint32_t slots = rbuf_ring_long_slots(bytes, SLOT);
         const bool reaches = rbuf_ring_padded(bytes) + shorter >= (slots - 1) * SLOT + 8;
         struct rbuf_event event;
+        uint64_t before, posts;
 
         take_over(world);
         for (uint32_t i = 0; i <= slots; i++) { /* the receiver answers none of them */
@@ -66,13 +67,17 @@ START_TEST(every_length_in_one_write)
         while (rbuf_events_pop(&world->nodes[1].core.events, &event)) {
             rbuf_core_release(event.peer, &event.delivery);
         }
+        before = bytes_posted(world);
+        posts = end->posts;
         ck_assert(send_long(world, bytes, bytes, 64));
-        ck_assert_uint_eq(out->begun.trailer, reaches ? shorter : RBUF_RING_LONG_EXTRA);
+        ck_assert_uint_eq(bytes_posted(world) - before,
+                          rbuf_ring_padded(bytes) + (reaches ? shorter : RBUF_RING_LONG_EXTRA));
+        ck_assert(!reaches || end->posts == posts + 1);
         whole += reaches;
         let_arrive(world);
         event = take_long(world, bytes, bytes);
         rbuf_core_release(event.peer, &event.delivery);
-        check_ends(ring_of(world), ring_options);
+        ck_assert(inspect_ring_is_clean(sender_at_receiver(world)));
         answer(world);
     }
     ck_assert_uint_gt(whole, (LONGEST - rbuf_ring_room(ring_options)) / 2);
@@ -123,7 +128,7 @@ START_TEST(parts_overtake)
         while (rbuf_events_empty(&core->events)) {
             ck_assert(sim_step(&world->net.clock));
             if (rbuf_core_poll(core) == 0 &&
-                atomic_load(ring_of(world)->watch->word) != 0) { /* begun, or its end is here */
+                inspect_next_is_there(sender_at_receiver(world))) { /* and the rest is not */
                 waited++;
             }
         }
@@ -134,7 +139,7 @@ START_TEST(parts_overtake)
                               byte_of((uint32_t) seed, i));
         }
         rbuf_core_release(event.peer, &event.delivery);
-        check_ends(ring_of(world), &options.core.ring);
+        ck_assert(inspect_ring_is_clean(sender_at_receiver(world)));
         world_close(world);
     }
     ck_assert_uint_gt(waited, 1000);
@@ -146,23 +151,23 @@ START_TEST(as_many_parts_as_fit)
 {
     struct world_options options = long_options();
     struct world *world;
-    struct rbuf_peer *peer;
+    const struct rbuf_ring_parts_trailer *trailer;
     struct rbuf_event event;
 
     options.core.ring.slots = 64;
     options.core.ring.slot_bytes = 128;
     options.core.ring.longest = 3000;
     world = world_open(&options);
-    peer = sender_of(world);
     rings_open(world);
     answer(world);
     take_over(world);
     ck_assert(send_long(world, 3000, 5, 128));
-    ck_assert_uint_eq(peer->eager.ring_out.begun.displaced, RBUF_RING_PARTS);
     let_arrive(world);
     event = take_long(world, 3000, 5);
+    trailer = (const void *) ((const unsigned char *) event.delivery.data + 3000);
+    ck_assert_int_eq(__builtin_popcountll(trailer->words), RBUF_RING_PARTS);
     rbuf_core_release(event.peer, &event.delivery);
-    check_ends(ring_of(world), &options.core.ring);
+    ck_assert(inspect_ring_is_clean(sender_at_receiver(world)));
     answer(world);
     case_close(world);
 }
@@ -177,7 +182,7 @@ START_TEST(ends_of_parts)
 
     rings_open(world);
     answer(world);
-    for (uint32_t bytes = peer->eager.ring_out.room + 1; bytes <= LONGEST; bytes++) {
+    for (uint32_t bytes = inspect_slot_room(peer) + 1; bytes <= LONGEST; bytes++) {
         const uint32_t slots = rbuf_ring_long_slots(bytes, SLOT);
         const uint32_t first = rbuf_ring_padded(bytes) + RBUF_RING_LONG_EXTRA - (slots - 1) * SLOT;
 
@@ -206,7 +211,6 @@ START_TEST(half_of_a_message)
     struct rbuf_ring_trailer *trailer;
     unsigned char *payload, *end_of_slot;
     struct rbuf_event event;
-    struct rbuf_watch *watch;
 
     rings_open(world);
     take_over(world);
@@ -214,9 +218,8 @@ START_TEST(half_of_a_message)
     fill(payload, 0, 600, 1);
     rbuf_ring_long_write_part(peer, 600);
     let_arrive(world);
-    watch = ring_of(world)->watch;
-    ck_assert(rbuf_watch_hit(watch, atomic_load(watch->word)));
-    end_of_slot = (unsigned char *) (uintptr_t) (watch->word + 1);
+    ck_assert(inspect_next_is_there(sender_at_receiver(world)));
+    end_of_slot = inspect_slot_end(sender_at_receiver(world), 0);
     trailer = (struct rbuf_ring_trailer *) (void *) (end_of_slot + 4 * SLOT) - 1;
     trailer->header.sequence = sender_at_receiver(world)->sequence_in; /* as chance may have it */
     ck_assert_int_eq(rbuf_core_poll(core), 0);
@@ -232,11 +235,10 @@ START_TEST(half_of_a_message)
 END_TEST
 
 /* The word that is due where the receiver looks after this message. */
-static uint64_t next_word(const struct rbuf_peer *peer, uint32_t bytes)
+static uint64_t next_word(const struct world *world, uint32_t bytes)
 {
-    const uint32_t slots = rbuf_ring_long_slots(bytes, peer->eager.ring_out.slot_bytes);
-
-    return rbuf_ring_word_of_use(peer->eager.ring_out.proof, peer->eager.ring_out.use + slots);
+    return rbuf_ring_word_of_use(RBUF_PROOF_ORDER, inspect_next_use(sender_at_receiver(world)) +
+                                                       rbuf_ring_long_slots(bytes, SLOT));
 }
 
 /* Fills the payload with what would be a message's trailer wherever it stood at the end of a slot:
@@ -277,7 +279,7 @@ START_TEST(payload_where_the_next_word_will_be)
     payload = rbuf_am_begin_long(peer, BYTES);
     fill_with_trailers(
         payload, BYTES,
-        rbuf_ring_word(peer->eager.ring_out.proof, peer->eager.ring_out.use + SLOTS, 8),
+        rbuf_ring_word(RBUF_PROOF_ORDER, inspect_next_use(sender_at_receiver(world)) + SLOTS, 8),
         sender_at_receiver(world)->sequence_in + SLOTS - slots + 1);
     ck_assert(rbuf_ring_long_end(peer, 1, 0));
     for (uint32_t i = slots; i < SLOTS; i++) {
@@ -287,7 +289,7 @@ START_TEST(payload_where_the_next_word_will_be)
     ck_assert_ptr_null(rbuf_am_begin(peer, 4));
     let_arrive(world);
     ck_assert_int_eq(rbuf_core_poll(core), (int) (SLOTS - slots) + 1);
-    ck_assert(rbuf_watch_hit(ring_of(world)->watch, atomic_load(ring_of(world)->watch->word)));
+    ck_assert(inspect_next_is_there(sender_at_receiver(world)));
     ck_assert_int_eq(rbuf_core_poll(core), 0);
     while (rbuf_events_pop(&core->events, &event[count])) {
         count++;
@@ -318,7 +320,7 @@ START_TEST(payload_like_words)
         take_over(world);
         payload = rbuf_am_begin_long(peer, bytes);
         ck_assert_ptr_nonnull(payload);
-        fill_with_trailers(payload, bytes, next_word(peer, bytes) | 8,
+        fill_with_trailers(payload, bytes, next_word(world, bytes) | 8,
                            sender_at_receiver(world)->sequence_in + 1u);
         ck_assert(rbuf_ring_long_end(peer, 1, 0));
         let_arrive(world);
@@ -327,7 +329,7 @@ START_TEST(payload_like_words)
         ck_assert_uint_eq(event.delivery.bytes, bytes);
         ck_assert_int_eq(rbuf_core_poll(core), 0);
         rbuf_core_release(event.peer, &event.delivery);
-        check_ends(ring_of(world), &options.core.ring);
+        ck_assert(inspect_ring_is_clean(sender_at_receiver(world)));
         answer(world);
     }
     case_close(world);

@@ -6,19 +6,11 @@
  */
 #include "ring_long.h"
 
-/* Slots of node 0's ring that were used. */
-static uint64_t uses_of(const struct world *world)
-{
-    const struct rbuf_ring_out *out = &sender_of(world)->eager.ring_out;
-
-    return out->use - out->offer.first_use;
-}
-
 /* Long ones, small ones and others in one order, with faults of the network; also when the ring is
  * full of them, and when its slots are freed late. */
 START_TEST(all_ways_one_order)
 {
-    uint64_t full = 0, long_ones = 0; /* slots beyond the first of each */
+    uint64_t full = 0, long_ones = 0;
 
     for (uint64_t seed = 1; seed <= 12; seed++) {
         struct world_options options = long_options();
@@ -39,7 +31,7 @@ START_TEST(all_ways_one_order)
             rings_exchange(world, 3 + i % 7, LONGEST);
         }
         full += rings_stats(world, 0)->ring_full;
-        long_ones += uses_of(world) - rings_stats(world, 0)->ring_sent;
+        long_ones += rings_stats(world, 0)->ring_long;
         ck_assert_uint_gt(rings_stats(world, 0)->ring_sent, 20);
         ck_assert_uint_gt(rings_stats(world, 1)->messages_received, 399);
         case_close(world);
@@ -61,23 +53,24 @@ START_TEST(freed_out_of_order)
     rings_open(world);
     for (uint32_t round = 0; round < 60; round++) {
         struct rbuf_event event[4];
-        const uint64_t consumed = ring_of(world)->peer->link.credit[RBUF_FLOW_RING].consumed;
-        uint64_t slots = 0;
+        const uint64_t use = inspect_next_use(sender_at_receiver(world));
+        const uint16_t credited = rings_credited(sender_at_receiver(world));
+        uint32_t slots = 0;
 
         take_over(world);
         for (uint32_t i = 0; i < 4; i++) {
-            const uint64_t use = peer->eager.ring_out.use;
-
             if (lengths[i] <= rbuf_ring_room(&options.core.ring)) {
                 fill(rbuf_am_begin(peer, lengths[i]), 0, lengths[i], i);
                 ck_assert(rbuf_am_end(peer, 1, lengths[i], 0));
+                slots++;
             } else {
                 ck_assert(send_long(world, lengths[i], i, 0));
+                slots += rbuf_ring_long_slots(lengths[i], SLOT);
             }
-            slots += peer->eager.ring_out.use - use;
         }
         let_arrive(world);
         ck_assert_int_eq(rbuf_core_poll(core), 4);
+        ck_assert_uint_eq(inspect_next_use(sender_at_receiver(world)), use + slots);
         for (uint32_t i = 0; i < 4; i++) {
             ck_assert(rbuf_events_pop(&core->events, &event[i]));
             ck_assert_uint_eq(event[i].delivery.bytes, lengths[i]);
@@ -88,9 +81,8 @@ START_TEST(freed_out_of_order)
             ck_assert_uint_eq(((unsigned char *) event[which].delivery.data)[7], byte_of(which, 7));
             rbuf_core_release(event[which].peer, &event[which].delivery);
         }
-        ck_assert_uint_eq(ring_of(world)->freed, 0);
-        ck_assert_uint_eq(ring_of(world)->peer->link.credit[RBUF_FLOW_RING].consumed,
-                          consumed + slots);
+        ck_assert(inspect_ring_is_idle(sender_at_receiver(world)));
+        ck_assert_uint_eq(rings_credited(sender_at_receiver(world)), (uint16_t) (credited + slots));
         world->nodes[1].scheduled = false;
         world_wake(&world->nodes[1]);
         case_settle(world);
@@ -99,23 +91,10 @@ START_TEST(freed_out_of_order)
 }
 END_TEST
 
+/* Messages that are longer than a slot go to the peer by its ring. */
 static bool takes_long(const struct rbuf_peer *peer)
 {
-    return peer->eager.ring_out.state == RBUF_RING_OUT_OPEN &&
-           peer->eager.ring_out.longest > peer->eager.ring_out.room;
-}
-
-/* The longest message, from the last slot on, stays in our memory. */
-static void check_room(const struct rbuf_peer *peer)
-{
-    const struct rbuf_ring_out *out = &peer->eager.ring_out;
-
-    if (out->state == RBUF_RING_OUT_OPEN && out->longest > out->room) {
-        const uint32_t slots = rbuf_ring_long_slots(out->longest, out->slot_bytes);
-
-        ck_assert_uint_le((size_t) (out->offer.slots - 1 + slots) * out->slot_bytes,
-                          rbuf_ring_memory_bytes(&peer->core->options.ring));
-    }
+    return inspect_slot_room(peer) > 0 && rbuf_ring_out_carries(peer, inspect_slot_room(peer) + 1);
 }
 
 /* Both sides have other ideas of a ring: what does not fit both goes over send/receive. */
@@ -141,8 +120,10 @@ START_TEST(unlike_geometries)
         core->options.window[RBUF_FLOW_RING] = (uint16_t) others[i].slots;
         rings_exchange(world, 40, 40);
         case_settle(world);
-        check_room(sender_of(world));
-        check_room(sender_at_receiver(world));
+        for (unsigned node = 0; node < 2; node++) { /* long ones have room in our memory, too */
+            ck_assert_ptr_null(inspect_rings_fault(&world->nodes[node].core,
+                                                   world->nodes[node].ring_memory_count));
+        }
         ck_assert_int_eq(takes_long(sender_of(world)), others[i].there);
         ck_assert_int_eq(takes_long(sender_at_receiver(world)), others[i].back);
         rings_exchange(world, 200, 3000);
@@ -166,10 +147,10 @@ START_TEST(long_ones_alone)
         world_send(world, WORLD_EAGER, 0, 1, 1000);
         case_run(world);
     }
-    ck_assert_ptr_nonnull(ring_of(world));
+    ck_assert(inspect_is_polled(sender_at_receiver(world)));
     sent = rings_stats(world, 0)->ring_sent;
     ck_assert_uint_gt(sent, 10);
-    ck_assert_uint_eq(ring_of(world)->use - ring_of(world)->counted, sent);
+    ck_assert_uint_eq(inspect_ring_traffic(sender_at_receiver(world)), sent);
     case_close(world);
 }
 END_TEST
@@ -181,16 +162,14 @@ START_TEST(held)
     struct world *world = world_open(&options);
     struct rbuf_peer *peer = sender_of(world);
     struct rbuf_core *core = &world->nodes[1].core;
-    struct rbuf_ring_in *ring;
     unsigned char *payload;
     struct rbuf_grant *grant;
     struct rbuf_offer offer;
     static unsigned char target[8192];
 
     rings_open(world);
-    ring = ring_of(world);
     take_over(world);
-    grant = rbuf_grant_open(ring->peer, target, sizeof(target), NULL, 0, &offer);
+    grant = rbuf_grant_open(sender_at_receiver(world), target, sizeof(target), NULL, 0, &offer);
     ck_assert_ptr_nonnull(grant);
     payload = rbuf_am_begin_long(peer, 1000);
     fill(payload, 0, 1000, 5);
@@ -198,8 +177,7 @@ START_TEST(held)
     let_arrive(world);
     ck_assert_int_eq(rbuf_core_poll(core), 1);
     ck_assert(rbuf_events_empty(&core->events));
-    ck_assert_uint_eq(ring->tail, ring->use);
-    ck_assert_uint_eq(ring->freed, 0);
+    ck_assert(inspect_ring_is_idle(sender_at_receiver(world)));
     world_close(world);
 }
 END_TEST

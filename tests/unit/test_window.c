@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "case.h"
+#include "inspect/eager.h"
 #include "unit.h"
 
 enum { WINDOW = 64, ROUNDS = 4 };
@@ -153,14 +154,10 @@ END_TEST
 static void check_queue(const struct rbuf_peer *peer, enum rbuf_channel_id channel,
                         const enum rbuf_message_kind *kinds, unsigned count)
 {
-    const struct rbuf_am *am = TAILQ_FIRST(&peer->eager.queued[channel]);
-
     for (unsigned i = 0; i < count; i++) {
-        ck_assert_ptr_nonnull(am);
-        ck_assert_int_eq(am->kind, kinds[i]);
-        am = TAILQ_NEXT(am, link);
+        ck_assert_uint_eq(inspect_waiting_kind(peer, channel, i), kinds[i]);
     }
-    ck_assert_ptr_null(am);
+    ck_assert_uint_eq(inspect_waiting_kind(peer, channel, count), 0);
 }
 
 /* Without credits all queue. On the bulk channel nothing goes ahead: an EARLY ends fragments. */
@@ -180,7 +177,8 @@ START_TEST(queues_are_in_order)
     const struct rbuf_early_data data = {.seq = 1};
     struct rbuf_event event;
 
-    peer->link.credit[RBUF_CONTROL].window = peer->link.credit[RBUF_BULK].window = 0;
+    rbuf_credit_connected(peer, RBUF_FLOW_CONTROL, 0, 0);
+    rbuf_credit_connected(peer, RBUF_FLOW_BULK, 0, 0);
     for (unsigned i = 0; i < 4; i++) {
         ams[i].header = &header;
         ck_assert_int_eq(rbuf_am_send_as(peer, &ams[i], sent[i], 0), RBUF_AM_QUEUED);
@@ -208,6 +206,9 @@ START_TEST(names_do_not_overtake_their_rts)
     static const enum rbuf_message_kind together[] = {RBUF_MESSAGE_ANSWER, RBUF_MESSAGE_RTS,
                                                       RBUF_MESSAGE_EARLY,  RBUF_MESSAGE_ANSWER,
                                                       RBUF_MESSAGE_EARLY,  RBUF_MESSAGE_RTS};
+    static const enum rbuf_message_kind ahead[] = {RBUF_MESSAGE_ANSWER, RBUF_MESSAGE_EARLY,
+                                                   RBUF_MESSAGE_EARLY, RBUF_MESSAGE_RTS,
+                                                   RBUF_MESSAGE_RTS};
     struct rbuf_message_header header;
     struct rbuf_am ams[5];
     struct world_options options = world_defaults();
@@ -217,7 +218,7 @@ START_TEST(names_do_not_overtake_their_rts)
     const struct rbuf_early_data sent = {.seq = 8};
     struct rbuf_event event;
 
-    peer->link.credit[RBUF_CONTROL].window = 0;
+    rbuf_credit_connected(peer, RBUF_FLOW_CONTROL, 0, 0);
     for (unsigned i = 0; i < 5; i++) {
         ams[i] = (struct rbuf_am){.header = &header};
     }
@@ -228,16 +229,16 @@ START_TEST(names_do_not_overtake_their_rts)
     (void) rbuf_am_send_as(peer, &ams[3], RBUF_MESSAGE_ANSWER, 1);
     rbuf_early_name(peer, 2, &sent);
     check_queue(peer, RBUF_CONTROL, together, 6);
-    peer->link.credit[RBUF_CONTROL].window = 3; /* up to the EARLY */
+    ck_assert(inspect_waits_behind_rts(peer));
+    rbuf_credit_connected(peer, RBUF_FLOW_CONTROL, 3, 0); /* up to the EARLY */
     ck_assert_int_gt(rbuf_channel_progress(peer), 0);
     check_queue(peer, RBUF_CONTROL, together + 3, 3);
-    ck_assert_ptr_null(peer->eager.behind_rts);
+    ck_assert(!inspect_waits_behind_rts(peer));
     (void) rbuf_am_send_as(peer, &ams[4], RBUF_MESSAGE_RTS, 0);
     rbuf_early_name(peer, 3, NULL);
-    ck_assert_int_eq(TAILQ_LAST(&peer->eager.queued[RBUF_CONTROL], rbuf_am_list)->kind,
-                     RBUF_MESSAGE_RTS);
+    check_queue(peer, RBUF_CONTROL, ahead, 5);
     rbuf_peer_fail(peer, -ECONNRESET);
-    ck_assert_ptr_null(peer->eager.behind_rts);
+    ck_assert(!inspect_waits_behind_rts(peer));
     while (rbuf_events_pop(&world->nodes[0].core.events, &event)) {
     }
     world_close(world);
@@ -248,21 +249,23 @@ END_TEST
 START_TEST(data_leave_while_messages_are_started)
 {
     struct world_options options = busy_processors();
-    const struct rbuf_peer *peer;
+    const struct rbuf_stats *stats;
     struct exchange exchange;
     struct world *world;
+    uint64_t bytes, sent;
 
     options.core.early.slot_blocks = 10;
     world = world_open(&options);
-    peer = world->nodes[0].links[1].peer;
+    stats = &world->nodes[0].core.stats;
     run(world, WORLD_PUT, 32768, &exchange); /* the window is leased */
     case_settle(world);
+    bytes = stats->staged_bytes;
+    sent = stats->early_sent;
     for (unsigned i = 0; i < WINDOW; i++) {
         world_send(world, WORLD_PUT, 0, 1, 32768);
     }
-    for (unsigned i = 0; i < RBUF_EARLY_SLOTS; i++) {
-        ck_assert_uint_eq(peer->rendezvous.early_out->slot[i].written, 32768);
-    }
+    ck_assert_uint_eq(stats->early_sent, sent + RBUF_EARLY_SLOTS);
+    ck_assert_uint_eq(stats->staged_bytes, bytes + RBUF_EARLY_SLOTS * 32768ull);
     case_run(world);
     case_close(world);
 }

@@ -8,6 +8,7 @@
 
 #include "core/eager/channel.h"
 #include "core/eager/ring_long.h"
+#include "inspect/eager.h"
 
 #define PAGE          4096u
 #define STAGING_BYTES (1u << 20)
@@ -330,7 +331,7 @@ static void step(struct job_process *process)
 
     do {
         process->counts.passes++;
-        process->counts.looked += process->core.eager.set.count;
+        process->counts.looked += inspect_polled(&process->core);
         done = rbuf_core_poll(&process->core);
         done += take_letters(process);
         rbuf_core_swept(&process->core);
@@ -387,7 +388,7 @@ static const char *link_wrong(const struct job_link *link)
     if (!rbuf_peer_drained(link->peer)) {
         return "a peer is not drained";
     }
-    if (link->peer->eager.ring_in != NULL && link->peer->eager.ring_in->freed != 0) {
+    if (!inspect_ring_is_idle(link->peer)) {
         return "a slot of a ring is still taken";
     }
     return NULL;
@@ -408,8 +409,8 @@ const char *job_wrong(const struct job *job)
         if (process->core.stats.messages_refused != 0) {
             return "a message was refused";
         }
-        if (process->core.eager.set.count > job->options.ring.set ||
-            process->core.eager.rings.out > rbuf_rings_out_most(&job->options.ring)) {
+        if (inspect_polled(&process->core) > job->options.ring.set ||
+            inspect_rings_out(&process->core) > rbuf_rings_out_most(&job->options.ring)) {
             return "more rings than the polling set has places";
         }
         for (link = process->links; link != NULL; link = link->next) {

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "../random.h"
+#include "inspect/eager.h"
 #include "job.h"
 
 #define EPOCH 1024u
@@ -158,7 +159,7 @@ static void one_place_for_the_warmest(void)
         fill(rate, 0, 11, 2);
         rate[turn] = 8;
         (void) many_to_one(rate, 11, 5 * EPOCH / 28);
-        require(job_know(job_process(job, 0), turn + 1)->peer->eager.ring_in != NULL,
+        require(inspect_is_polled(job_know(job_process(job, 0), turn + 1)->peer),
                 "the busiest, %u, is not in after five epochs", turn + 1);
     }
     require(core()->stats.ring_recalled <= 11, "%llu changes for 11",
@@ -181,7 +182,7 @@ static void partners_change(void)
         share = many_to_one(rate, 33, 8 * EPOCH / 44);
         require(share >= 99, "%u %% after the change", share);
         (void) many_to_one(rate, 33, 2 * EPOCH / 44);
-        require(core()->eager.set.count == 11, "%u are polled", core()->eager.set.count);
+        require(inspect_polled(core()) == 11, "%u are polled", inspect_polled(core()));
     }
     require(core()->stats.ring_recalled <= 5 * 11, "%llu left",
             (unsigned long long) core()->stats.ring_recalled);
@@ -201,9 +202,9 @@ static void partners_never_stay(void)
         fill(rate, turn % 3 * 11, turn % 3 * 11 + 11, 4);
         (void) many_to_one(rate, 33, EPOCH / 44);
     }
-    require(core()->stats.ring_recalled <= core()->eager.set.epoch * 11ull / 2,
+    require(core()->stats.ring_recalled <= inspect_epochs(core()) * 11ull / 2,
             "%llu left in %u epochs", (unsigned long long) core()->stats.ring_recalled,
-            core()->eager.set.epoch);
+            inspect_epochs(core()));
     close_job();
 }
 
@@ -239,13 +240,13 @@ static void peers_without_memory(void)
 
     open_job(&options);
     for (uint32_t rank = 1; rank <= 4; rank++) {
-        job_process(job, rank)->core.eager.rings.supply = RBUF_RING_SUPPLY_ENDED;
+        rbuf_ring_memory_give(&job_process(job, rank)->core, NULL);
     }
     fill(rate, 0, 8, 4);
     (void) many_to_one(rate, 8, 500 * EPOCH / 32);
     require(core()->stats.ring_admitted <= 4 + 4 * 10, "%llu were invited",
             (unsigned long long) core()->stats.ring_admitted);
-    require(core()->eager.set.count == 4, "%u are polled", core()->eager.set.count);
+    require(inspect_polled(core()) == 4, "%u are polled", inspect_polled(core()));
     close_job();
 }
 
@@ -290,7 +291,7 @@ static void old_receivers_are_idle(void)
         by_ring -= before;
         require(by_ring >= 4 * EPOCH * 16 * 95 / 100, "%llu by rings in turn %u",
                 (unsigned long long) by_ring, turn);
-        require(core()->eager.rings.out <= most, "%u rings", core()->eager.rings.out);
+        require(inspect_rings_out(core()) <= most, "%u rings", inspect_rings_out(core()));
     }
     close_job();
 }
@@ -356,11 +357,11 @@ static void random_jobs(void)
     play(12);
     for (uint32_t i = 0; i < JOB_RANKS; i++) {
         const struct rbuf_core *one = &job_process(job, i)->core;
-        uint64_t bound = (uint64_t) options.ring.set * (one->eager.set.epoch + 1) / 2;
+        uint64_t bound = (uint64_t) options.ring.set * (inspect_epochs(one) + 1) / 2;
 
         require(one->stats.ring_recalled <= bound, "%llu left %u places in %u epochs",
                 (unsigned long long) one->stats.ring_recalled, options.ring.set,
-                one->eager.set.epoch);
+                inspect_epochs(one));
     }
     close_job();
 }

@@ -25,6 +25,7 @@
 
 #include "../random.h"
 #include "core/eager/ring_long.h"
+#include "inspect/eager.h"
 #include "job.h"
 
 #define LIVE       64u /* processes that are simulated of a larger one */
@@ -130,7 +131,7 @@ static struct result harvest(struct load *load)
     for (uint32_t i = 0; i < load->live; i++) {
         struct job_process *process = job_process(load->job, rank_of(load, i));
         struct rbuf_stats *stats = &process->core.stats;
-        uint32_t members = process->core.eager.set.count;
+        uint32_t members = inspect_polled(&process->core);
 
         sum.counts.received += process->counts.received;
         sum.counts.by_ring += process->counts.by_ring;
