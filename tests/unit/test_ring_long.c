@@ -274,6 +274,7 @@ START_TEST(payload_where_the_next_word_will_be)
     int count = 0;
 
     rings_open(world);
+    rings_exchange(world, 20, 40); /* its slots have been free before */
     answer(world);
     take_over(world);
     payload = rbuf_am_begin_long(peer, BYTES);
