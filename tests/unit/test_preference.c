@@ -9,7 +9,7 @@ static struct rbuf_preference paths;
 static void add(enum rbuf_path path, unsigned count, uint64_t ns)
 {
     for (unsigned i = 0; i < count; i++) {
-        rbuf_preference_add(&paths, path, ns);
+        rbuf_preference_add(&paths, RBUF_SAMPLES, path, ns);
     }
 }
 
@@ -90,6 +90,26 @@ START_TEST(changes_are_noticed)
 }
 END_TEST
 
+/* A shorter window notices it sooner. */
+START_TEST(windows_as_asked_for)
+{
+    for (unsigned window = RBUF_SAMPLES_MIN; window <= RBUF_SAMPLES; window++) {
+        unsigned units = 0;
+
+        paths = (struct rbuf_preference){0};
+        for (unsigned i = 0; i < 2 * window; i++) {
+            rbuf_preference_add(&paths, window, RBUF_PATH_COPY, 1000);
+            rbuf_preference_add(&paths, window, RBUF_PATH_IN_PLACE, 2000);
+        }
+        while (!rbuf_preference_is(&paths, RBUF_PATH_IN_PLACE)) {
+            rbuf_preference_add(&paths, window, RBUF_PATH_IN_PLACE, 500);
+            units++;
+        }
+        ck_assert_uint_eq(units, window / 2 + 1);
+    }
+}
+END_TEST
+
 /* The preferred path, which has a time with each message, is sorted at some of them only once its
  * window is full; the other one at each. */
 START_TEST(sorted_now_and_then)
@@ -121,6 +141,7 @@ int main(void)
     unit_add(suite, outliers_do_not_count);
     unit_add(suite, hysteresis);
     unit_add(suite, changes_are_noticed);
+    unit_add(suite, windows_as_asked_for);
     unit_add(suite, sorted_now_and_then);
     return unit_run(suite);
 }

@@ -12,8 +12,8 @@ static void know(uint64_t copy_ns, uint64_t in_place_ns)
     paths = (struct rbuf_preference){0};
     trial = (struct rbuf_trial){0};
     for (unsigned i = 0; i < RBUF_SAMPLES_MIN; i++) {
-        rbuf_preference_add(&paths, RBUF_PATH_COPY, copy_ns);
-        rbuf_preference_add(&paths, RBUF_PATH_IN_PLACE, in_place_ns);
+        rbuf_preference_add(&paths, RBUF_SAMPLES, RBUF_PATH_COPY, copy_ns);
+        rbuf_preference_add(&paths, RBUF_SAMPLES, RBUF_PATH_IN_PLACE, in_place_ns);
     }
 }
 
@@ -22,8 +22,8 @@ static unsigned units_to_probe(enum rbuf_path path, double ns)
 {
     unsigned units = 0;
 
-    while (!rbuf_trial_probe(&trial, rbuf_trial_cost(&paths))) {
-        ck_assert(!rbuf_trial_is_due(&trial, rbuf_trial_cost(&paths)));
+    while (!rbuf_trial_probe(&trial, rbuf_trial_probe_cost(&paths))) {
+        ck_assert(!rbuf_trial_probe_is_due(&trial, rbuf_trial_probe_cost(&paths)));
         rbuf_trial_spend(&trial, &paths, path, ns);
         units++;
     }
@@ -107,7 +107,7 @@ START_TEST(one_budget)
     for (unsigned i = 0; i < 2 * RBUF_PROBE_SHARE; i++) {
         rbuf_trial_spend(&trial, &paths, RBUF_PATH_COPY, 1000);
     }
-    ck_assert(rbuf_trial_probe(&trial, rbuf_trial_cost(&paths)));
+    ck_assert(rbuf_trial_probe(&trial, rbuf_trial_probe_cost(&paths)));
     ck_assert(!rbuf_trial_register(&trial, 10000, 64));
     ck_assert_uint_eq(trial.failures, 0);
 }

@@ -86,6 +86,16 @@ static void set(struct rbuf_choice_decision *decision, enum rbuf_path path, enum
     decision->is_sample = reason != RBUF_REASON_PRESSED;
 }
 
+/* What a probe costs, ns for UNIT_BYTES. A receive that is usually in place has to be copied twice
+ * for it (probe()). */
+static double probe_cost(const struct rbuf_size_class *class, enum rbuf_side side)
+{
+    const bool is_twice =
+        side == RBUF_SIDE_RECEIVE && class->paths.preferred == RBUF_PREFER_IN_PLACE;
+
+    return (is_twice ? 2 : 1) * rbuf_trial_probe_cost(&class->paths);
+}
+
 /* The buffer is registered, and its message takes the path that is not preferred. If that is the
  * copy of a receive, the sender expected to write in place and sent no early data
  * (rbuf_choice_expects_in_place()), so that this copy is slower than usual: it is no sample, but
@@ -115,7 +125,7 @@ static void decide_cached(struct rbuf_size_class *class, struct rbuf_buffer_use 
     } else if (request->pressed) {
         set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_PRESSED);
     } else if (use->state == RBUF_BUFFER_PROBING ||
-               rbuf_trial_probe(&class->trial, rbuf_trial_cost(&class->paths))) {
+               rbuf_trial_probe(&class->trial, probe_cost(class, request->side))) {
         probe(use, request->side, copies, decision);
     } else if (copies) {
         set(decision, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
@@ -242,7 +252,7 @@ static void decide_uncached(struct rbuf_size_class *class, uint64_t bytes, uint6
         class->paths.samples[RBUF_PATH_IN_PLACE] < RBUF_SAMPLES_MIN) {
         set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else if (class->paths.preferred == RBUF_PREFER_IN_PLACE && saving_ns(class, bytes) > price) {
-        const bool probe = rbuf_trial_probe(&class->trial, rbuf_trial_cost(&class->paths));
+        const bool probe = rbuf_trial_probe(&class->trial, rbuf_trial_probe_cost(&class->paths));
 
         rbuf_trial_succeeded(&class->trial);
         set(decision, probe ? RBUF_PATH_COPY : RBUF_PATH_IN_PLACE,
@@ -256,14 +266,14 @@ static void decide_uncached(struct rbuf_size_class *class, uint64_t bytes, uint6
 
 /* Whether the next message of the buffer would be a probe, if the buffer is still registered. */
 static bool is_probe_due(struct rbuf_choice *choice, const struct rbuf_size_class *class,
-                         uint64_t base)
+                         const struct rbuf_choice_request *request)
 {
     const struct rbuf_buffer_use *use;
 
-    if (!rbuf_trial_is_due(&class->trial, rbuf_trial_cost(&class->paths))) {
+    if (!rbuf_trial_probe_is_due(&class->trial, probe_cost(class, request->side))) {
         return false;
     }
-    use = rbuf_reuse_known(&choice->reuse, base);
+    use = rbuf_reuse_known(&choice->reuse, request->base);
     return use != NULL && use->state != RBUF_BUFFER_UNREGISTERED;
 }
 
@@ -276,7 +286,7 @@ bool rbuf_choice_wants_lookup(struct rbuf_choice *choice, const struct rbuf_choi
     }
     choice->since_lookup++;
     if (class->paths.preferred == RBUF_PREFER_COPY && !request->pressed &&
-        choice->since_lookup < RBUF_LOOKUP_EVERY && !is_probe_due(choice, class, request->base)) {
+        choice->since_lookup < RBUF_LOOKUP_EVERY && !is_probe_due(choice, class, request)) {
         return false;
     }
     choice->since_lookup = 0;
@@ -366,7 +376,7 @@ void rbuf_choice_took(struct rbuf_choice *choice, enum rbuf_side side, enum rbuf
 
     rbuf_trial_spend(&class->trial, &class->paths, path, unit_ns);
     if (is_sample) {
-        rbuf_preference_add(&class->paths, path, (uint64_t) unit_ns);
+        rbuf_preference_add(&class->paths, RBUF_SAMPLES, path, (uint64_t) unit_ns);
     }
 }
 

@@ -28,7 +28,7 @@ static enum rbuf_path next_path(struct rbuf_gather *gather)
     if (gather->paths.preferred == RBUF_PREFER_UNKNOWN || is_trial(gather)) {
         return other;
     }
-    if (!rbuf_trial_probe(&gather->trial, rbuf_trial_cost(&gather->paths) + registering)) {
+    if (!rbuf_trial_probe(&gather->trial, rbuf_trial_probe_cost(&gather->paths) + registering)) {
         return gather->path;
     }
     gather->registered_ns = 0;
@@ -40,7 +40,7 @@ void rbuf_gather_turn(struct rbuf_gather *gather, uint64_t now_ns)
     if (gather->begun_ns != 0 && gather->registrations * RBUF_GATHER_MANY < gather->messages) {
         const uint64_t ns = for_unit(gather, now_ns - gather->begun_ns);
 
-        rbuf_preference_add(&gather->paths, gather->path, ns);
+        rbuf_preference_add(&gather->paths, RBUF_GATHER_WINDOW, gather->path, ns);
         rbuf_trial_spend(&gather->trial, &gather->paths, gather->path, (double) ns);
         gather->path = next_path(gather);
     }

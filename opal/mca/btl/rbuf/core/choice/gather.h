@@ -28,8 +28,9 @@
 
 #include "core/choice/trial.h"
 
-#define RBUF_GATHER_UNIT 1024u /* messages that the times of blocks are scaled to */
-#define RBUF_GATHER_MANY 4u    /* one registration in so many messages, and a block is no sample */
+#define RBUF_GATHER_UNIT   1024u /* messages that the times of blocks are scaled to */
+#define RBUF_GATHER_MANY   4u    /* one registration in so many messages: the block is no sample */
+#define RBUF_GATHER_WINDOW 5u    /* blocks; each is of many messages, which chance evens out */
 
 struct rbuf_gather {
     struct rbuf_preference paths; /* ns of RBUF_GATHER_UNIT messages */

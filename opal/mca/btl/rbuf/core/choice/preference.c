@@ -2,10 +2,9 @@
 /* The times of two paths, and which is preferred (core/choice/preference.h). */
 #include "core/choice/preference.h"
 
-/* The median of the window, ns; 0: too few samples. */
-static double median(const uint64_t *sample, uint32_t taken)
+/* The median, ns; 0: too few samples. */
+static double median(const uint64_t *sample, uint32_t count)
 {
-    uint32_t count = taken < RBUF_SAMPLES ? taken : RBUF_SAMPLES;
     uint64_t sorted[RBUF_SAMPLES];
 
     if (count < RBUF_SAMPLES_MIN) {
@@ -40,14 +39,16 @@ static void prefer(struct rbuf_preference *preference)
 
 /* Sorting lengthens the message. The preferred path gets a sample with each message and is sorted
  * at some of them only, once its window is full. */
-void rbuf_preference_add(struct rbuf_preference *preference, enum rbuf_path path, uint64_t ns)
+void rbuf_preference_add(struct rbuf_preference *preference, uint32_t window, enum rbuf_path path,
+                         uint64_t ns)
 {
     const uint32_t taken = ++preference->samples[path];
 
-    preference->sample[path][(taken - 1) % RBUF_SAMPLES] = ns;
-    if (taken <= RBUF_SAMPLES || taken % RBUF_SAMPLES_STEP == 0 ||
+    preference->sample[path][(taken - 1) % window] = ns;
+    if (taken <= window || taken % RBUF_SAMPLES_STEP == 0 ||
         !rbuf_preference_is(preference, path)) {
-        preference->usual_ns[path] = median(preference->sample[path], taken);
+        preference->usual_ns[path] =
+            median(preference->sample[path], taken < window ? taken : window);
         prefer(preference);
     }
 }

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RBUF_SAMPLES      16u  /* times of a path; more would notice a change later */
+#define RBUF_SAMPLES      16u  /* times of the longest window */
 #define RBUF_SAMPLES_MIN  3u   /* times; of fewer one outlier moves the median */
 #define RBUF_SAMPLES_STEP 4u   /* new times before a full window is sorted again: sorting is slow */
 #define RBUF_SLOWER_LEAVE 64u  /* 1.6 % */
@@ -53,8 +53,10 @@ static inline bool rbuf_preference_is(const struct rbuf_preference *preference, 
            (path == RBUF_PATH_COPY ? RBUF_PREFER_COPY : RBUF_PREFER_IN_PLACE);
 }
 
-/* A unit of work took `ns` on that path. */
-void rbuf_preference_add(struct rbuf_preference *preference, enum rbuf_path path, uint64_t ns);
+/* A unit of work took `ns` on that path, of whose times the newest `window` count: from
+ * RBUF_SAMPLES_MIN to RBUF_SAMPLES, always the same. */
+void rbuf_preference_add(struct rbuf_preference *preference, uint32_t window, enum rbuf_path path,
+                         uint64_t ns);
 
 /* The times of in place are too old: none is preferred until it has been timed anew. */
 void rbuf_preference_forget_in_place(struct rbuf_preference *preference);

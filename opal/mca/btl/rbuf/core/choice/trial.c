@@ -12,7 +12,7 @@ void rbuf_trial_spend(struct rbuf_trial *trial, const struct rbuf_preference *pr
     }
 }
 
-double rbuf_trial_cost(const struct rbuf_preference *preference)
+double rbuf_trial_probe_cost(const struct rbuf_preference *preference)
 {
     const double copy = preference->usual_ns[RBUF_PATH_COPY];
     const double in_place = preference->usual_ns[RBUF_PATH_IN_PLACE];

@@ -21,9 +21,9 @@
 
 #include "core/choice/preference.h"
 
-#define RBUF_PROBE_SHARE     512u /* one part in 512 of the time, 0.2 %, goes into probes */
-#define RBUF_PROBE_EVERY     64u /* units between probes, at the least: at a tie they cost nothing */
-#define RBUF_PROBE_RAREST    4096u /* units, at the most: a change is to be noticed some time */
+#define RBUF_PROBE_SHARE     256u  /* one part in 256 of the time, 0.4 %, goes into probes */
+#define RBUF_PROBE_EVERY     32u   /* units between probes, at the least: where they cost nothing */
+#define RBUF_PROBE_RAREST    2048u /* units, at the most, so that a change is noticed */
 #define RBUF_PROBE_UNKNOWN   8u    /* units, while one path is not known */
 #define RBUF_TRIAL_DOUBLINGS 6u    /* of the wait after failures, at most: it is 64 times as long */
 
@@ -40,10 +40,10 @@ void rbuf_trial_spend(struct rbuf_trial *trial, const struct rbuf_preference *pr
 
 /* What a probe costs: a unit of work on the slower path less one on the faster path, ns, within the
  * bounds above. */
-double rbuf_trial_cost(const struct rbuf_preference *preference);
+double rbuf_trial_probe_cost(const struct rbuf_preference *preference);
 
 /* Whether a probe that costs `cost_ns` may begin. */
-static inline bool rbuf_trial_is_due(const struct rbuf_trial *trial, double cost_ns)
+static inline bool rbuf_trial_probe_is_due(const struct rbuf_trial *trial, double cost_ns)
 {
     return trial->spent_ns >= cost_ns * RBUF_PROBE_SHARE;
 }
