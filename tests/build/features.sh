@@ -43,7 +43,7 @@ make_form() {
 # No object of it, here or in the simulator.
 check_objects() { # FEATURE
     local files="core/helper/ registration/helper registration/sharing registration/call_stack" file
-    [ "$1" = helper ] || files="core/choice/frequent core/choice/trial registration/frequent btl/in_place btl/bml"
+    [ "$1" = helper ] || files="core/choice/frequent core/choice/gather registration/frequent btl/in_place btl/bml"
     for file in $files; do
         if find "$form" -path "*/rbuf/$file*.o" | grep .; then
             return 1

@@ -2,7 +2,7 @@
 /*
  * Frequently used buffers, simulated beside the figures of the paper that core/choice/frequent.h
  * cites: messages by the core that ships over its adapter (world_defaults()) at its copy speed, and
- * which buffers are registered when by frequent.h and trial.h, called as the glue calls them.
+ * which buffers are registered when by frequent.h and gather.h, called as the glue calls them.
  *
  *     reuse latency      a message copied and gathered, what that gains (figures 4, 6), n (table 2)
  *     reuse spectrum     1000 buffers, buffer i used i times (figures 5, 7), by speculation
@@ -20,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/choice/trial.h"
+#include "core/choice/frequent.h"
+#include "core/choice/gather.h"
 #include "softhca/profile_figures.h"
 #include "verdict.h"
 #include "world.h"
@@ -159,7 +160,7 @@ static void print_latency(void)
 struct sender {
     enum rbuf_frequent_kind kind;
     struct rbuf_frequent table;
-    struct rbuf_gather_trial trial;
+    struct rbuf_gather gather;
     struct latency latency;
     double now_ns;
 };
@@ -174,23 +175,23 @@ static void look_and_send(struct sender *sender, uint64_t base, uint32_t bytes)
     bool gathers;
 
     if (table->held_count > 0 &&
-        rbuf_gather_trial_count(&sender->trial, uses, BLOCK + rbuf_frequent_size(bytes))) {
-        rbuf_gather_trial_turn(&sender->trial, (uint64_t) sender->now_ns + 1);
+        rbuf_gather_count(&sender->gather, uses, BLOCK + rbuf_frequent_size(bytes))) {
+        rbuf_gather_turn(&sender->gather, (uint64_t) sender->now_ns + 1);
     }
     if (buffer != NULL && buffer->held == NULL &&
         rbuf_frequent_wants(table, buffer, sender->kind, bytes) &&
-        rbuf_gather_trial_needs_registrations(&sender->trial)) {
+        rbuf_gather_needs_registrations(&sender->gather)) {
         rbuf_frequent_hold(table, buffer, sender->kind, sender, 1, register_ns(bytes));
         sender->now_ns += (double) register_ns(bytes);
-        rbuf_gather_trial_spare(&sender->trial, register_ns(bytes));
+        rbuf_gather_registered(&sender->gather, register_ns(bytes));
     }
     gathers = buffer != NULL && rbuf_frequent_covers(table, buffer, sender->kind, bytes) &&
-              sender->trial.path == RBUF_FREQUENT_GATHERED;
+              sender->gather.path == RBUF_PATH_IN_PLACE;
     (void) rbuf_frequent_turn(table, gathers);
     gathers = gathers && in_place;
     if (rbuf_frequent_times(table) && (sender->kind == RBUF_FREQUENT_SEND || !gathers)) {
-        rbuf_frequent_took(table, sender->kind,
-                           gathers ? RBUF_FREQUENT_GATHERED : RBUF_FREQUENT_COPIED, bytes,
+        rbuf_frequent_took(table, sender->kind, gathers ? RBUF_PATH_IN_PLACE : RBUF_PATH_COPY,
+                           bytes,
                            (sender->kind == RBUF_FREQUENT_SEND ? OVERHEAD_NS : 0) +
                                (gathers ? 0 : (uint64_t) (bytes / COPY_BYTES_A_NS)));
     }

@@ -171,41 +171,6 @@ START_TEST(a_slow_start_says_nothing)
 }
 END_TEST
 
-/* What the window of samples tells is worked out again at each sample, and of the path that
- * messages take at every fourth once it is full: that is between two messages. */
-START_TEST(the_usual_time_is_worked_out_now_and_then)
-{
-    struct rbuf_choice *choice = malloc(sizeof(*choice));
-    const struct rbuf_size_class *class = choice->size_class[RBUF_SIDE_RECEIVE];
-    unsigned changes[RBUF_PATHS] = {0};
-
-    rbuf_choice_open(choice, &(struct rbuf_choice_options){.cache = true});
-    for (unsigned i = 0; i < RBUF_SAMPLES; i++) {
-        for (unsigned path = 0; path < RBUF_PATHS; path++) {
-            rbuf_choice_took(choice, RBUF_SIDE_RECEIVE, (enum rbuf_path) path, true, 64 * KB,
-                             10000 + 10000 * path);
-        }
-    }
-    while (class->samples[RBUF_PATH_COPY] == 0) {
-        class ++;
-    }
-    ck_assert_int_eq(class->preference, RBUF_PREFER_COPY);
-    for (unsigned i = 0; i < RBUF_SAMPLES; i++) {
-        for (unsigned path = 0; path < RBUF_PATHS; path++) {
-            const double before = class->usual_ns[path];
-
-            rbuf_choice_took(choice, RBUF_SIDE_RECEIVE, (enum rbuf_path) path, true, 64 * KB,
-                             9000 - 100 * i + 10000 * path);
-            changes[path] += class->usual_ns[path] < before;
-        }
-    }
-    /* The lowest quarter of a window does not count. */
-    ck_assert_uint_eq(changes[RBUF_PATH_IN_PLACE], RBUF_SAMPLES - RBUF_SAMPLES / 4);
-    ck_assert_uint_eq(changes[RBUF_PATH_COPY], RBUF_SAMPLES / RBUF_SAMPLES_STEP - 1);
-    free(choice);
-}
-END_TEST
-
 /* The machine's times wander around a tie: it does not change its mind with every message. */
 START_TEST(hysteresis)
 {
@@ -223,7 +188,7 @@ START_TEST(hysteresis)
 
         program_pooled_or_fresh(program, 100, MB);
         for (unsigned class = 0; class < RBUF_SIZE_CLASSES; class ++) {
-            mind += (unsigned) choice->size_class[RBUF_SIDE_RECEIVE][class].preference;
+            mind += (unsigned) choice->size_class[RBUF_SIDE_RECEIVE][class].paths.preferred;
         }
         changes += mind != before;
         before = mind;
@@ -399,10 +364,10 @@ START_TEST(a_trial_is_of_both_sides)
     for (int i = 0; i < 60; i++) {
         program_message(program, FIRST, FIRST + 16 * MB, MB);
     }
-    while (class->samples[RBUF_PATH_COPY] == 0) {
+    while (class->paths.samples[RBUF_PATH_COPY] == 0) {
         class ++;
     }
-    ck_assert_int_eq(class->preference, RBUF_PREFER_IN_PLACE);
+    ck_assert_int_eq(class->paths.preferred, RBUF_PREFER_IN_PLACE);
     ck_assert_uint_eq(sender->counters.reason[RBUF_SIDE_SEND][RBUF_REASON_FRESH] +
                           sender->counters.reason[RBUF_SIDE_SEND][RBUF_REASON_SLOWER],
                       0);
@@ -421,7 +386,6 @@ int main(void)
     unit_add(suite, short_lives_are_not_fallen_for);
     unit_add(suite, a_trial_takes_few_messages);
     unit_add(suite, a_slow_start_says_nothing);
-    unit_add(suite, the_usual_time_is_worked_out_now_and_then);
     unit_add(suite, hysteresis);
     unit_add(suite, phases);
     unit_add(suite, mixed_sizes);

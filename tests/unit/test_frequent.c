@@ -3,7 +3,8 @@
  * Which buffers are registered for reuse, when, and for how long; and whether the program gets on
  * faster with that.
  */
-#include "core/choice/trial.h"
+#include "core/choice/frequent.h"
+#include "core/choice/gather.h"
 #include "unit.h"
 
 #define BASE     0x10000000ull
@@ -27,7 +28,7 @@ static void open_table(const struct rbuf_frequent_options *options)
     for (unsigned i = 0; i < RBUF_FREQUENT_TIMES; i++) {
         ck_assert_uint_eq(table.threshold[RBUF_FREQUENT_SEND][rbuf_frequent_size(BYTES)],
                           RBUF_FREQUENT_NEVER);
-        rbuf_frequent_took(&table, RBUF_FREQUENT_SEND, RBUF_FREQUENT_COPIED, BYTES, 600);
+        rbuf_frequent_took(&table, RBUF_FREQUENT_SEND, RBUF_PATH_COPY, BYTES, 600);
     }
 }
 
@@ -101,7 +102,7 @@ START_TEST(not_where_it_does_not_pay)
     use(0, 30);
     buffer = hold(0);
     for (unsigned i = 0; i < RBUF_FREQUENT_TIMES; i++) {
-        rbuf_frequent_took(&table, RBUF_FREQUENT_SEND, RBUF_FREQUENT_GATHERED, BYTES, 500);
+        rbuf_frequent_took(&table, RBUF_FREQUENT_SEND, RBUF_PATH_IN_PLACE, BYTES, 500);
     }
     ck_assert(!rbuf_frequent_covers(&table, buffer, RBUF_FREQUENT_SEND, BYTES));
     ck_assert(!use(1, 100000));
@@ -110,7 +111,7 @@ START_TEST(not_where_it_does_not_pay)
     ck_assert_double_eq_tol(cost.gathered, 500 + usual.fetched_ns, 0.1);
     ck_assert(!rbuf_frequent_cost(&table, RBUF_FREQUENT_PUT, rbuf_frequent_size(BYTES), &cost));
     for (unsigned i = 0; i < 200; i++) {
-        rbuf_frequent_took(&table, RBUF_FREQUENT_SEND, RBUF_FREQUENT_COPIED, BYTES, 1000);
+        rbuf_frequent_took(&table, RBUF_FREQUENT_SEND, RBUF_PATH_COPY, BYTES, 1000);
     }
     ck_assert(rbuf_frequent_covers(&table, buffer, RBUF_FREQUENT_SEND, BYTES));
     ck_assert(use(1, 1));
@@ -193,7 +194,7 @@ START_TEST(each_kind_has_its_threshold)
 
     open_table(&usual);
     for (unsigned i = 0; i < RBUF_FREQUENT_TIMES; i++) {
-        rbuf_frequent_took(&table, RBUF_FREQUENT_GET, RBUF_FREQUENT_COPIED, BYTES, 1000);
+        rbuf_frequent_took(&table, RBUF_FREQUENT_GET, RBUF_PATH_COPY, BYTES, 1000);
     }
     ck_assert_uint_eq(table.threshold[RBUF_FREQUENT_SEND][size], 26);
     ck_assert_uint_eq(table.threshold[RBUF_FREQUENT_GET][size], 11);
@@ -392,22 +393,22 @@ START_TEST(held_up_to_a_limit)
 }
 END_TEST
 
-/* ---- trial ---- */
+/* ---- gather ---- */
 
 /* A program whose messages take so long, apart from every tenth block, in which it computes. The
  * messages that were gathered, of `blocks` of 10. */
-static unsigned run(struct rbuf_gather_trial *trial, unsigned blocks, uint64_t copy_ns,
+static unsigned run(struct rbuf_gather *gather, unsigned blocks, uint64_t copy_ns,
                     uint64_t gather_ns)
 {
     static uint64_t now_ns = 1;
     unsigned gathered = 0;
 
     for (unsigned i = 0; i < 10 * blocks; i++) {
-        if (rbuf_gather_trial_count(trial, 1, 10)) {
-            rbuf_gather_trial_turn(trial, now_ns);
+        if (rbuf_gather_count(gather, 1, 10)) {
+            rbuf_gather_turn(gather, now_ns);
         }
-        gathered += trial->path == RBUF_FREQUENT_GATHERED;
-        now_ns += trial->path == RBUF_FREQUENT_GATHERED ? gather_ns : copy_ns;
+        gathered += gather->path == RBUF_PATH_IN_PLACE;
+        now_ns += gather->path == RBUF_PATH_IN_PLACE ? gather_ns : copy_ns;
         now_ns += i % 100 == 5 ? 100000 : i % 7;
     }
     return gathered;
@@ -416,29 +417,29 @@ static unsigned run(struct rbuf_gather_trial *trial, unsigned blocks, uint64_t c
 /* Each path is tried at first; then the faster one is taken but for a try now and then. */
 START_TEST(the_faster_path)
 {
-    struct rbuf_gather_trial trial = {0};
+    struct rbuf_gather gather = {0};
 
-    ck_assert(rbuf_gather_trial_needs_registrations(&trial));
-    ck_assert_uint_le(run(&trial, 8, 500, 400), 50);
-    ck_assert_uint_ge(run(&trial, 1000, 500, 400), 9500);
-    trial = (struct rbuf_gather_trial){0};
-    ck_assert_uint_ge(run(&trial, 8, 500, 3000), 30);
-    ck_assert_uint_le(run(&trial, 1000, 500, 3000), 30);
-    ck_assert_int_eq(trial.path, RBUF_FREQUENT_COPIED);
-    ck_assert(!rbuf_gather_trial_needs_registrations(&trial));
+    ck_assert(rbuf_gather_needs_registrations(&gather));
+    ck_assert_uint_le(run(&gather, 8, 500, 400), 50);
+    ck_assert_uint_ge(run(&gather, 1000, 500, 400), 9500);
+    gather = (struct rbuf_gather){0};
+    ck_assert_uint_ge(run(&gather, 8, 500, 3000), 30);
+    ck_assert_uint_le(run(&gather, 1000, 500, 3000), 30);
+    ck_assert_int_eq(gather.path, RBUF_PATH_COPY);
+    ck_assert(!rbuf_gather_needs_registrations(&gather));
 }
 END_TEST
 
 /* What changes is found out, by the next tries. */
 START_TEST(the_program_changes)
 {
-    struct rbuf_gather_trial trial = {0};
+    struct rbuf_gather gather = {0};
 
-    run(&trial, 300, 500, 3000);
-    run(&trial, 4 * RBUF_GATHER_TRIAL_MOST, 3000, 500);
-    ck_assert_uint_ge(run(&trial, 100, 3000, 500), 980);
-    run(&trial, 4 * RBUF_GATHER_TRIAL_MOST, 500, 3000);
-    ck_assert_uint_le(run(&trial, 100, 500, 3000), 20);
+    run(&gather, 300, 500, 3000);
+    run(&gather, 4 * RBUF_PROBE_RAREST, 3000, 500);
+    ck_assert_uint_ge(run(&gather, 100, 3000, 500), 980);
+    run(&gather, 4 * RBUF_PROBE_RAREST, 500, 3000);
+    ck_assert_uint_le(run(&gather, 100, 500, 3000), 20);
 }
 END_TEST
 
@@ -446,22 +447,22 @@ END_TEST
  * into all. */
 START_TEST(what_blocks_hold_besides)
 {
-    struct rbuf_gather_trial trial = {0};
+    struct rbuf_gather gather = {0};
     uint64_t now_ns = 1;
     unsigned gathered = 0;
 
     for (unsigned i = 0; i < 100000; i++) {
         const bool is_registered = i % 4 == 0;
 
-        if (is_registered && i % 100 == 0 && trial.path == RBUF_FREQUENT_GATHERED) {
-            rbuf_gather_trial_spare(&trial, 60000);
+        if (is_registered && i % 100 == 0 && gather.path == RBUF_PATH_IN_PLACE) {
+            rbuf_gather_registered(&gather, 60000);
             now_ns += 60000;
         }
-        if (rbuf_gather_trial_count(&trial, 1, 40)) {
-            rbuf_gather_trial_turn(&trial, now_ns);
+        if (rbuf_gather_count(&gather, 1, 40)) {
+            rbuf_gather_turn(&gather, now_ns);
         }
-        gathered += is_registered && trial.path == RBUF_FREQUENT_GATHERED;
-        now_ns += is_registered && trial.path == RBUF_FREQUENT_GATHERED ? 900 : 1000;
+        gathered += is_registered && gather.path == RBUF_PATH_IN_PLACE;
+        now_ns += is_registered && gather.path == RBUF_PATH_IN_PLACE ? 900 : 1000;
     }
     ck_assert_uint_ge(gathered, 22500);
 }
@@ -471,25 +472,24 @@ END_TEST
  * takes longer when they are gathered. The rounds that follow do. */
 START_TEST(blocks_of_registrations)
 {
-    struct rbuf_gather_trial trial = {0};
+    struct rbuf_gather gather = {0};
     bool is_registered[4096] = {false};
     uint64_t now_ns = 1;
     unsigned gathered = 0;
 
     for (unsigned i = 0; i < 4 * 4096; i++) {
         const unsigned buffer = i % 4096;
-        const bool registers =
-            !is_registered[buffer] && rbuf_gather_trial_needs_registrations(&trial);
+        const bool registers = !is_registered[buffer] && rbuf_gather_needs_registrations(&gather);
 
-        if (rbuf_gather_trial_count(&trial, 1, 40)) {
-            rbuf_gather_trial_turn(&trial, now_ns);
+        if (rbuf_gather_count(&gather, 1, 40)) {
+            rbuf_gather_turn(&gather, now_ns);
         }
         if (registers) {
             is_registered[buffer] = true;
-            rbuf_gather_trial_spare(&trial, 20000);
+            rbuf_gather_registered(&gather, 20000);
             now_ns += 20000;
         }
-        if (trial.path == RBUF_FREQUENT_GATHERED && is_registered[buffer]) {
+        if (gather.path == RBUF_PATH_IN_PLACE && is_registered[buffer]) {
             now_ns += registers ? 3000 : 1000;
             gathered++;
         } else {
@@ -504,18 +504,18 @@ END_TEST
  * depend on that. */
 START_TEST(blocks_of_unlike_lengths)
 {
-    struct rbuf_gather_trial trial = {0};
+    struct rbuf_gather gather = {0};
     uint64_t now_ns = 1;
     unsigned gathered = 0, messages = 0;
 
     while (messages < 100000) {
-        const unsigned uses = trial.path == RBUF_FREQUENT_GATHERED ? 1 : 1 + messages % 16;
+        const unsigned uses = gather.path == RBUF_PATH_IN_PLACE ? 1 : 1 + messages % 16;
 
-        if (rbuf_gather_trial_count(&trial, uses, 40)) {
-            rbuf_gather_trial_turn(&trial, now_ns);
+        if (rbuf_gather_count(&gather, uses, 40)) {
+            rbuf_gather_turn(&gather, now_ns);
         }
-        gathered += trial.path == RBUF_FREQUENT_GATHERED ? uses : 0;
-        now_ns += (uint64_t) uses * (trial.path == RBUF_FREQUENT_GATHERED ? 540 : 500);
+        gathered += gather.path == RBUF_PATH_IN_PLACE ? uses : 0;
+        now_ns += (uint64_t) uses * (gather.path == RBUF_PATH_IN_PLACE ? 540 : 500);
         messages += uses;
     }
     ck_assert_uint_le(gathered, 10000);

@@ -37,8 +37,8 @@ rbuf_reuse_glue = \
 rbuf_reuse_core = \
 	%reldir%/core/choice/frequent.c \
 	%reldir%/core/choice/frequent.h \
-	%reldir%/core/choice/trial.c \
-	%reldir%/core/choice/trial.h
+	%reldir%/core/choice/gather.c \
+	%reldir%/core/choice/gather.h
 endif
 
 rbuf_glue_sources = \
@@ -189,10 +189,14 @@ rbuf_core_sources = \
 	%reldir%/core/choice/choice.h \
 	%reldir%/core/choice/default.h \
 	%reldir%/core/choice/lives.c \
+	%reldir%/core/choice/preference.c \
+	%reldir%/core/choice/preference.h \
 	%reldir%/core/choice/registration_cost.c \
 	%reldir%/core/choice/registration_cost.h \
 	%reldir%/core/choice/reuse.c \
 	%reldir%/core/choice/reuse.h \
+	%reldir%/core/choice/trial.c \
+	%reldir%/core/choice/trial.h \
 	%reldir%/core/base/arena.c \
 	%reldir%/core/base/arena.h \
 	%reldir%/core/base/bounce.c \

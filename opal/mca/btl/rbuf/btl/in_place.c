@@ -198,7 +198,7 @@ static bool gather(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
         frag->state = MCA_BTL_RBUF_FRAG_SENDING;
     }
     if (sent && frag->timed) {
-        rbuf_frequent_took(table, RBUF_FREQUENT_SEND, RBUF_FREQUENT_GATHERED, data.bytes,
+        rbuf_frequent_took(table, RBUF_FREQUENT_SEND, RBUF_PATH_IN_PLACE, data.bytes,
                            mca_btl_rbuf_now_ns() - start);
     }
     if (sent && frag->am.bytes > module->room[RBUF_CONTROL] && frag->am.kind == RBUF_MESSAGE_USER) {

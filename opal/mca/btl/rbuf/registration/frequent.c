@@ -2,7 +2,7 @@
 /*
  * Reuse: registrations of frequently used buffers (core/choice/frequent.h), with which eager
  * messages (btl/in_place.c) and small puts and gets (btl/operation.c) do without a copy, unless
- * that makes the program slower (core/choice/trial.h).
+ * that makes the program slower (core/choice/gather.h).
  *
  * A registration is held until its memory is given back, of which the memory hooks tell: a cache is
  * not asked for each message, as that takes as long as a copy. It is made and let go without the
@@ -91,8 +91,8 @@ static void tell_costs(const mca_btl_rbuf_registrar_t *registrar)
                 "registration_ns=%.0f way=%s",
                 registrar->port->name, (unsigned) OPAL_PROC_MY_NAME.vpid, names[kind], 1u << size,
                 cost.copied, cost.gathered, cost.registration,
-                frequent->trial[kind][size].preferred == RBUF_FREQUENT_GATHERED ? "gather"
-                                                                                : "copy");
+                frequent->gather[kind][size].paths.preferred == RBUF_PREFER_IN_PLACE ? "gather"
+                                                                                     : "copy");
         }
     }
 }
@@ -141,7 +141,7 @@ static void enter(mca_btl_rbuf_registrar_t *registrar, enum rbuf_frequent_kind k
 
     mca_btl_rbuf_registrar_lock(registrar);
     if (registration != NULL) {
-        rbuf_gather_trial_spare(&registrar->frequent->trial[kind][rbuf_frequent_size(bytes)], ns);
+        rbuf_gather_registered(&registrar->frequent->gather[kind][rbuf_frequent_size(bytes)], ns);
     }
     if (rbuf_frequent_is_full(table, bytes)) {
         spare = rbuf_frequent_drop(table, RBUF_FREQUENT_ANY);
@@ -159,16 +159,16 @@ static void enter(mca_btl_rbuf_registrar_t *registrar, enum rbuf_frequent_kind k
 
 /* Whether uses of that kind and size go without a copy at present, if their buffers are registered.
  * The sizes have blocks of unlike lengths, lest the one is always tried when the other is. */
-static bool is_faster(struct mca_btl_rbuf_frequent *frequent, struct rbuf_gather_trial *trial,
+static bool is_faster(struct mca_btl_rbuf_frequent *frequent, struct rbuf_gather *gather,
                       uint32_t size, uint32_t uses)
 {
     if (mca_btl_rbuf_params.reuse_speculation == 0) {
         return true;
     }
-    if (frequent->table.held_count > 0 && rbuf_gather_trial_count(trial, uses, BLOCK + size)) {
-        rbuf_gather_trial_turn(trial, mca_btl_rbuf_now_ns());
+    if (frequent->table.held_count > 0 && rbuf_gather_count(gather, uses, BLOCK + size)) {
+        rbuf_gather_turn(gather, mca_btl_rbuf_now_ns());
     }
-    return trial->path == RBUF_FREQUENT_GATHERED;
+    return gather->path == RBUF_PATH_IN_PLACE;
 }
 
 /* The buffer wants to be registered, or no longer has what this use needs: changes that as far as
@@ -210,13 +210,13 @@ struct rbuf_frequent_held *mca_btl_rbuf_frequent_look(mca_btl_rbuf_registrar_t *
     struct rbuf_frequent *table = &registrar->frequent->table;
     const uint32_t uses = rbuf_frequent_stands_for(table, kind);
     const uint32_t size = rbuf_frequent_size(bytes);
-    struct rbuf_gather_trial *trial = &registrar->frequent->trial[kind][size];
+    struct rbuf_gather *gather = &registrar->frequent->gather[kind][size];
     struct rbuf_frequent_buffer *buffer = rbuf_frequent_use(table, (uintptr_t) base, bytes, uses);
-    const bool faster = is_faster(registrar->frequent, trial, size, uses);
+    const bool faster = is_faster(registrar->frequent, gather, size, uses);
 
     *timed = rbuf_frequent_times(table);
     if (buffer != NULL && (buffer->held == NULL ? rbuf_frequent_wants(table, buffer, kind, bytes) &&
-                                                      rbuf_gather_trial_needs_registrations(trial)
+                                                      rbuf_gather_needs_registrations(gather)
                                                 : rbuf_frequent_is_outgrown(buffer, bytes))) {
         buffer = settle(registrar, buffer, kind, bytes);
     }
@@ -237,7 +237,7 @@ void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_registrar_t *registrar, enum rbuf
     const uint64_t ns = mca_btl_rbuf_now_ns() - start_ns;
 
     mca_btl_rbuf_registrar_lock(registrar);
-    rbuf_frequent_took(&registrar->frequent->table, kind, RBUF_FREQUENT_COPIED, bytes, ns);
+    rbuf_frequent_took(&registrar->frequent->table, kind, RBUF_PATH_COPY, bytes, ns);
     mca_btl_rbuf_registrar_unlock(registrar);
 }
 

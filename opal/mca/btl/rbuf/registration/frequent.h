@@ -7,13 +7,14 @@
 #ifndef BTL_RBUF_FREQUENT_H
 #define BTL_RBUF_FREQUENT_H
 
-#include "core/choice/trial.h"
+#include "core/choice/frequent.h"
+#include "core/choice/gather.h"
 #include "registration/reuse.h"
 
 struct mca_btl_rbuf_frequent {
     struct rbuf_frequent table;
     size_t least; /* shorter messages are not looked at, bytes */
-    struct rbuf_gather_trial trial[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES];
+    struct rbuf_gather gather[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES];
     uint64_t spared; /* counter: uses of registered buffers that were copied all the same */
     uint64_t in_place[RBUF_FREQUENT_KINDS]; /* counters: uses that were to do without a copy */
 };

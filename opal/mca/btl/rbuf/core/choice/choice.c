@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The decisions of protocol auto (core/choice/choice.h): the size classes with their samples,
- * and by them and what registering costs the path of each message.
+ * The decisions of protocol auto. core/choice/choice.h has the questions that a decision asks; each
+ * is a function here.
  */
 #include "core/choice/choice.h"
 
@@ -19,7 +19,7 @@ void rbuf_choice_open(struct rbuf_choice *choice, const struct rbuf_choice_optio
     rbuf_reuse_open(&choice->reuse);
 }
 
-/* ---- speeds by size ---- */
+/* ---- size classes ---- */
 
 static struct rbuf_size_class *class_of(struct rbuf_choice *choice, enum rbuf_side side,
                                         uint64_t bytes)
@@ -34,78 +34,17 @@ static struct rbuf_size_class *class_of(struct rbuf_choice *choice, enum rbuf_si
     return &choice->size_class[side][index < RBUF_SIZE_CLASSES ? index : RBUF_SIZE_CLASSES - 1];
 }
 
-/* The mean of the middle half of the samples, ns for UNIT_BYTES; 0: too few. */
-static double usual_of(const uint64_t *sample, uint32_t taken)
+/* A time of `bytes`, as one of UNIT_BYTES at the same speed. */
+static double for_unit(uint64_t ns, uint64_t bytes)
 {
-    uint32_t count = taken < RBUF_SAMPLES ? taken : RBUF_SAMPLES;
-    uint32_t left_out = (count + 1) / 4;
-    uint64_t sorted[RBUF_SAMPLES];
-    double sum = 0;
-
-    if (count < RBUF_SAMPLES_MIN) {
-        return 0;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t place = i;
-
-        for (; place > 0 && sorted[place - 1] > sample[i]; place--) {
-            sorted[place] = sorted[place - 1];
-        }
-        sorted[place] = sample[i];
-    }
-    for (uint32_t i = left_out; i < count - left_out; i++) {
-        sum += (double) sorted[i];
-    }
-    return sum / (count - 2 * left_out);
-}
-
-/* The path that messages take, of which samples come by the message. */
-static bool is_usual_path(const struct rbuf_size_class *class, enum rbuf_path path)
-{
-    return class->preference == (path == RBUF_PATH_COPY ? RBUF_PREFER_COPY : RBUF_PREFER_IN_PLACE);
-}
-
-/* Returns whether usual_ns is of now. Working it out lengthens the message: of a full window that
- * gets a sample with every message it is done at some of them only. */
-static bool add_sample(struct rbuf_size_class *class, enum rbuf_path path, uint64_t bytes,
-                       uint64_t ns)
-{
-    const uint32_t taken = ++class->samples[path];
-
-    class->sample[path][(taken - 1) % RBUF_SAMPLES] =
-        (uint64_t) ((double) ns * UNIT_BYTES / (double) bytes);
-    if (taken > RBUF_SAMPLES && taken % RBUF_SAMPLES_STEP != 0 && is_usual_path(class, path)) {
-        return false;
-    }
-    class->usual_ns[path] = usual_of(class->sample[path], taken);
-    return true;
-}
-
-/* Compares the paths, now that there are more samples. */
-static void prefer(struct rbuf_size_class *class)
-{
-    double copied = class->usual_ns[RBUF_PATH_COPY];
-    double in_place = class->usual_ns[RBUF_PATH_IN_PLACE];
-
-    if (copied == 0 || in_place == 0) {
-        return;
-    }
-    if (in_place > copied + copied / RBUF_SLOWER_LEAVE) {
-        class->preference = RBUF_PREFER_COPY;
-    } else if (class->preference == RBUF_PREFER_UNKNOWN ||
-               in_place <= copied + copied / RBUF_SLOWER_ENTER) {
-        if (class->preference != RBUF_PREFER_IN_PLACE) {
-            class->failures = 0;
-        }
-        class->preference = RBUF_PREFER_IN_PLACE;
-    }
+    return (double) ns * UNIT_BYTES / (double) bytes;
 }
 
 /* What a message saves in place, ns, where that is preferred. */
 static uint64_t saving_ns(const struct rbuf_size_class *class, uint64_t bytes)
 {
-    double copied = class->usual_ns[RBUF_PATH_COPY];
-    double in_place = class->usual_ns[RBUF_PATH_IN_PLACE];
+    double copied = class->paths.usual_ns[RBUF_PATH_COPY];
+    double in_place = class->paths.usual_ns[RBUF_PATH_IN_PLACE];
     double saved = (copied > in_place ? copied - in_place : 0) + copied / RBUF_IDLE_WORTH;
 
     return (uint64_t) (saved * (double) bytes / UNIT_BYTES);
@@ -147,32 +86,20 @@ static void set(struct rbuf_choice_decision *decision, enum rbuf_path path, enum
     decision->is_sample = reason != RBUF_REASON_PRESSED;
 }
 
-/* After how many messages of registered buffers the other path is looked at: sooner when it is not
- * known, later when it is far off, so that looking takes no more than a small part of the time. */
-static uint32_t probe_every(const struct rbuf_size_class *class)
+/* What a probe costs, ns for UNIT_BYTES. A receive that is usually in place has to be copied twice
+ * for it (probe()). */
+static double probe_cost(const struct rbuf_size_class *class, enum rbuf_side side)
 {
-    const double copied = class->usual_ns[RBUF_PATH_COPY];
-    const double in_place = class->usual_ns[RBUF_PATH_IN_PLACE];
-    const double better = copied < in_place ? copied : in_place;
-    const double worse = copied < in_place ? in_place : copied;
+    const bool is_twice =
+        side == RBUF_SIDE_RECEIVE && class->paths.preferred == RBUF_PREFER_IN_PLACE;
 
-    if (copied == 0) {
-        return RBUF_PROBE_EVERY / 8;
-    }
-    if (worse <= 1.25 * better || better == 0) {
-        return RBUF_PROBE_EVERY;
-    }
-    if (worse <= 2 * better) {
-        return 4 * RBUF_PROBE_EVERY;
-    }
-    return worse - better < RBUF_PROBE_RAREST * better
-               ? (uint32_t) (4 * RBUF_PROBE_EVERY * (worse / better - 1))
-               : 4 * RBUF_PROBE_EVERY * RBUF_PROBE_RAREST;
+    return (is_twice ? 2 : 1) * rbuf_trial_probe_cost(&class->paths);
 }
 
-/* The buffer is registered, and its message takes the other path than usual. A receive from a peer
- * that expected to write in place has no early data (rbuf_choice_expects_in_place()), and its copy
- * shows less than copies can do: the next message of the buffer is copied, too, and counts. */
+/* The buffer is registered, and its message takes the path that is not preferred. If that is the
+ * copy of a receive, the sender expected to write in place and sent no early data
+ * (rbuf_choice_expects_in_place()), so that this copy is slower than usual: it is no sample, but
+ * the buffer's next message is copied, too, and is one. */
 static void probe(struct rbuf_buffer_use *use, enum rbuf_side side, bool copies,
                   struct rbuf_choice_decision *decision)
 {
@@ -188,19 +115,17 @@ static void decide_cached(struct rbuf_size_class *class, struct rbuf_buffer_use 
                           const struct rbuf_choice_request *request,
                           struct rbuf_choice_decision *decision)
 {
-    const bool copies = class->preference == RBUF_PREFER_COPY;
+    const bool copies = class->paths.preferred == RBUF_PREFER_COPY;
 
     if (copies || use->state == RBUF_BUFFER_UNREGISTERED) {
         use->state = RBUF_BUFFER_REGISTERED;
     }
-    if (class->samples[RBUF_PATH_IN_PLACE] < RBUF_SAMPLES_MIN) {
+    if (class->paths.samples[RBUF_PATH_IN_PLACE] < RBUF_SAMPLES_MIN) {
         set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else if (request->pressed) {
         set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_PRESSED);
-    } else if (use->state == RBUF_BUFFER_PROBING) {
-        probe(use, request->side, copies, decision);
-    } else if (++class->turns >= probe_every(class)) {
-        class->turns = 0;
+    } else if (use->state == RBUF_BUFFER_PROBING ||
+               rbuf_trial_probe(&class->trial, probe_cost(class, request->side))) {
         probe(use, request->side, copies, decision);
     } else if (copies) {
         set(decision, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
@@ -209,37 +134,36 @@ static void decide_cached(struct rbuf_size_class *class, struct rbuf_buffer_use 
     }
 }
 
-/* Whether a trial that costs `price` is due, one part in `share` of the time of copies; if so it is
- * begun. */
-static bool try_in_place(struct rbuf_size_class *class, uint64_t price, uint32_t share)
+/* Whether a trial whose registrations cost `price` ns may begin; if so, it begins, and in place is
+ * timed anew. */
+static bool try_in_place(struct rbuf_size_class *class, uint64_t price, uint64_t bytes,
+                         uint32_t share)
 {
-    if (class->budget_ns < (price * share) << class->failures) {
+    if (!rbuf_trial_register(&class->trial, for_unit(price, bytes), share)) {
         return false;
     }
-    class->budget_ns = 0;
-    class->failures +=
-        share > 0 && class->failures < RBUF_DOUBLINGS; /* unless in place turns out faster */
-    if (class->preference == RBUF_PREFER_COPY) {       /* as measured long ago */
-        class->preference = RBUF_PREFER_UNKNOWN;
-        class->samples[RBUF_PATH_IN_PLACE] = 0;
-        class->usual_ns[RBUF_PATH_IN_PLACE] = 0;
+    if (class->paths.preferred == RBUF_PREFER_COPY) {
+        rbuf_preference_forget_in_place(&class->paths);
     }
     return true;
 }
 
-/* Whether the buffer, which is not registered, is best registered now: since those of its size live
- * long enough, or since its rent has reached the price. Where a single message would
- * pay for the registration of a new target, it has to pay for that of its source, too, which is
- * most likely new, unless that is in what messages in place take. */
-static bool is_worth(struct rbuf_choice *choice, const struct rbuf_size_class *class,
+/* Whether the buffer, which is not registered, is worth a registration now: its rent has reached
+ * the price, or buffers of its size live long enough.
+ *
+ * A single message can save as much as a registration costs. If its target is new, its source most
+ * likely is, too, and the message has to save both registrations; not if the times of in place have
+ * the registration of the source in them. */
+static bool is_worth(struct rbuf_choice *choice, struct rbuf_size_class *class,
                      struct rbuf_buffer_use *use, const struct rbuf_choice_request *request,
                      uint64_t price)
 {
     const uint64_t saving = saving_ns(class, request->bytes);
 
-    if (class->preference != RBUF_PREFER_IN_PLACE) {
+    if (class->paths.preferred != RBUF_PREFER_IN_PLACE) {
         return false;
     }
+    rbuf_trial_succeeded(&class->trial);
     if (request->side == RBUF_SIDE_RECEIVE && use->uses < 2 && class->again && saving >= price) {
         price *= 2;
     }
@@ -249,24 +173,27 @@ static bool is_worth(struct rbuf_choice *choice, const struct rbuf_size_class *c
                             (double) saving, (double) price);
 }
 
-/* What part of the time may go into the next trial of a buffer that came again; 0: any. */
-static uint32_t trial_share(const struct rbuf_size_class *class, enum rbuf_side side)
+/* Whether to register a buffer that came again as a trial. A sender that does not know yet what
+ * copies take always does: its copies would make in place look slow to the receiver. */
+static bool try_again(struct rbuf_size_class *class, const struct rbuf_choice_request *request,
+                      uint64_t price)
 {
-    if (side == RBUF_SIDE_SEND && class->usual_ns[RBUF_PATH_COPY] == 0) {
-        return 0;
-    }
-    return class->failures > 0 || class->samples[RBUF_PATH_IN_PLACE] > 0 ? RBUF_TRIAL_SHARE
-                                                                         : RBUF_FIRST_SHARE;
+    const bool is_first =
+        class->trial.failures == 0 && class->paths.samples[RBUF_PATH_IN_PLACE] == 0;
+
+    return (request->side == RBUF_SIDE_SEND && class->paths.usual_ns[RBUF_PATH_COPY] == 0) ||
+           try_in_place(class, price, request->bytes,
+                        is_first ? RBUF_FIRST_SHARE : RBUF_TRIAL_SHARE);
 }
 
-/* The buffer is new. To find out what in place takes, some have to be registered. */
-static void decide_new(struct rbuf_size_class *class, uint64_t price,
+/* The buffer is new, and is registered only as one of RBUF_SAMPLES_MIN buffers of a trial. */
+static void decide_new(struct rbuf_size_class *class, uint64_t price, uint64_t bytes,
                        struct rbuf_choice_decision *decision)
 {
-    const bool copies_known = class->samples[RBUF_PATH_COPY] >= RBUF_SAMPLES_MIN;
+    const bool copies_known = class->paths.samples[RBUF_PATH_COPY] >= RBUF_SAMPLES_MIN;
 
-    if (class->trials == 0 && class->preference != RBUF_PREFER_IN_PLACE && copies_known &&
-        try_in_place(class, RBUF_NEW_SHARE * RBUF_SAMPLES_MIN * price, RBUF_TRIAL_SHARE)) {
+    if (class->trials == 0 && class->paths.preferred != RBUF_PREFER_IN_PLACE && copies_known &&
+        try_in_place(class, RBUF_NEW_SHARE * RBUF_SAMPLES_MIN * price, bytes, RBUF_TRIAL_SHARE)) {
         class->trials = RBUF_SAMPLES_MIN;
     }
     if (class->trials > 0) {
@@ -274,7 +201,7 @@ static void decide_new(struct rbuf_size_class *class, uint64_t price,
         set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else {
         set(decision, RBUF_PATH_COPY, RBUF_REASON_FRESH);
-        decision->is_sample = class->samples[RBUF_PATH_COPY] < RBUF_SAMPLES_NEW;
+        decision->is_sample = class->paths.samples[RBUF_PATH_COPY] < RBUF_SAMPLES_NEW;
     }
 }
 
@@ -298,15 +225,16 @@ static void decide_unregistered(struct rbuf_choice *choice,
     uint64_t price = price_ns(choice, decision->base, decision->bytes) >> request->pressed;
 
     if (is_barred(class, decision)) {
-        decision->is_sample = use->uses > 1 || class->samples[RBUF_PATH_COPY] < RBUF_SAMPLES_NEW;
+        decision->is_sample =
+            use->uses > 1 || class->paths.samples[RBUF_PATH_COPY] < RBUF_SAMPLES_NEW;
     } else if (is_worth(choice, class, use, request, price)) {
         use->rent_ns = 0;
         set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_AMORTIZED);
     } else if (use->uses < 2) {
-        decide_new(class, price, decision);
-    } else if (class->preference == RBUF_PREFER_IN_PLACE) {
+        decide_new(class, price, request->bytes, decision);
+    } else if (class->paths.preferred == RBUF_PREFER_IN_PLACE) {
         set(decision, RBUF_PATH_COPY, RBUF_REASON_UNAMORTIZED);
-    } else if (try_in_place(class, price, trial_share(class, request->side))) {
+    } else if (try_again(class, request, price)) {
         set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else {
         set(decision, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
@@ -320,21 +248,33 @@ static void decide_uncached(struct rbuf_size_class *class, uint64_t bytes, uint6
     if (is_barred(class, decision)) {
         return;
     }
-    if (class->samples[RBUF_PATH_IN_PLACE] > 0 &&
-        class->samples[RBUF_PATH_IN_PLACE] < RBUF_SAMPLES_MIN) {
+    if (class->paths.samples[RBUF_PATH_IN_PLACE] > 0 &&
+        class->paths.samples[RBUF_PATH_IN_PLACE] < RBUF_SAMPLES_MIN) {
         set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
-    } else if (class->preference == RBUF_PREFER_IN_PLACE && saving_ns(class, bytes) > price) {
-        bool probe = ++class->turns >= RBUF_PROBE_EVERY;
+    } else if (class->paths.preferred == RBUF_PREFER_IN_PLACE && saving_ns(class, bytes) > price) {
+        const bool probe = rbuf_trial_probe(&class->trial, rbuf_trial_probe_cost(&class->paths));
 
-        class->turns = probe ? 0 : class->turns;
-        class->failures = 0;
+        rbuf_trial_succeeded(&class->trial);
         set(decision, probe ? RBUF_PATH_COPY : RBUF_PATH_IN_PLACE,
             probe ? RBUF_REASON_PROBE : RBUF_REASON_AMORTIZED);
-    } else if (try_in_place(class, RBUF_SAMPLES_MIN * price, RBUF_TRIAL_SHARE)) {
+    } else if (try_in_place(class, RBUF_SAMPLES_MIN * price, bytes, RBUF_TRIAL_SHARE)) {
         set(decision, RBUF_PATH_IN_PLACE, RBUF_REASON_TRIAL);
     } else {
         set(decision, RBUF_PATH_COPY, RBUF_REASON_SLOWER);
     }
+}
+
+/* Whether the next message of the buffer would be a probe, if the buffer is still registered. */
+static bool is_probe_due(struct rbuf_choice *choice, const struct rbuf_size_class *class,
+                         const struct rbuf_choice_request *request)
+{
+    const struct rbuf_buffer_use *use;
+
+    if (!rbuf_trial_probe_is_due(&class->trial, probe_cost(class, request->side))) {
+        return false;
+    }
+    use = rbuf_reuse_known(&choice->reuse, request->base);
+    return use != NULL && use->state != RBUF_BUFFER_UNREGISTERED;
 }
 
 bool rbuf_choice_wants_lookup(struct rbuf_choice *choice, const struct rbuf_choice_request *request)
@@ -345,16 +285,16 @@ bool rbuf_choice_wants_lookup(struct rbuf_choice *choice, const struct rbuf_choi
         return false;
     }
     choice->since_lookup++;
-    if (class->preference == RBUF_PREFER_COPY && class->turns + 1 < probe_every(class) &&
-        !request->pressed && choice->since_lookup < RBUF_LOOKUP_EVERY) {
+    if (class->paths.preferred == RBUF_PREFER_COPY && !request->pressed &&
+        choice->since_lookup < RBUF_LOOKUP_EVERY && !is_probe_due(choice, class, request)) {
         return false;
     }
     choice->since_lookup = 0;
     return true;
 }
 
-/* The target is registered for a buffer that comes again, as its source most likely is, too: the
- * receive takes as long as that. */
+/* The target is registered since its buffer came again. Its source most likely came again, too, and
+ * is registered at the same time: the receive lasts until that is done. */
 static bool may_wait_for_sender(const struct rbuf_choice_request *request,
                                 const struct rbuf_buffer_use *use,
                                 const struct rbuf_choice_decision *decision)
@@ -372,9 +312,8 @@ static void decide_with_cache(struct rbuf_choice *choice, const struct rbuf_choi
                             : request->cached == RBUF_CACHED_YES;
 
     if (use->state != RBUF_BUFFER_UNREGISTERED && !cached) {
-        /* Its registration was lost, if not its memory: for what is learnt from lives that is the
-         * same. (Why one of living memory goes is not known; perhaps a release takes those next to
-         * it along.) */
+        /* The cache has dropped its registration, perhaps since memory beside it was released. The
+         * buffer's life ends with it, as only lives of registrations pay. */
         rbuf_reuse_end(&choice->reuse, use);
         rbuf_reuse_use(&choice->reuse, use, request->base, request->bytes);
     }
@@ -421,7 +360,9 @@ bool rbuf_choice_expects_in_place(struct rbuf_choice *choice, uint64_t base)
 
 void rbuf_choice_sent_staged(struct rbuf_choice *choice, uint64_t base, uint64_t bytes, uint64_t ns)
 {
-    class_of(choice, RBUF_SIDE_SEND, bytes)->budget_ns += ns;
+    struct rbuf_size_class *class = class_of(choice, RBUF_SIDE_SEND, bytes);
+
+    rbuf_trial_spend(&class->trial, &class->paths, RBUF_PATH_COPY, for_unit(ns, bytes));
     if (choice->options.cache) {
         use_of(choice, base, bytes)->invited = false;
     }
@@ -431,12 +372,11 @@ void rbuf_choice_took(struct rbuf_choice *choice, enum rbuf_side side, enum rbuf
                       bool is_sample, uint64_t bytes, uint64_t ns)
 {
     struct rbuf_size_class *class = class_of(choice, side, bytes);
+    const double unit_ns = for_unit(ns, bytes);
 
-    if (path == RBUF_PATH_COPY) {
-        class->budget_ns += ns;
-    }
-    if (is_sample && add_sample(class, path, bytes, ns)) {
-        prefer(class);
+    rbuf_trial_spend(&class->trial, &class->paths, path, unit_ns);
+    if (is_sample) {
+        rbuf_preference_add(&class->paths, RBUF_SAMPLES, path, (uint64_t) unit_ns);
     }
 }
 

@@ -1,43 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Protocol auto: which messages are copied through staging and which are transferred in place.
+ * Protocol auto: decides whether a message is copied through staging or goes in place, from or into
+ * the program's buffer, which has to be registered for that.
  *
- * Each side decides for its own buffer whether it is to be registered. The receiver offers a lane
- * of staging or its registered buffer. To the latter the sender writes from its own registered
- * buffer, or from its staging. Both decide by what this run has measured:
+ * The receiver and the sender of a message each decide for their own buffer, the receiver first. It
+ * offers a lane of its staging, or its registered buffer. Into the latter the sender writes from
+ * its own registered buffer, or from its staging. A get is decided by the side that calls it.
  *
- * - How long messages of about this size take on either path: the middle half of a window of
- *   samples by size class. A late peer or a busy processor is part of that time. Copies of new
- *   buffers count only among the first RBUF_SAMPLES_NEW: cold memory is slow on any path.
- * - What a registration costs (registration_cost.h).
- * - Whether the buffer came again without being released between (reuse.h).
+ * A decision asks, for messages of this size on this side (a class):
  *
- * This is the ski-rental problem, rent or buy. A buffer that came again pays rent, what its message
- * would have saved in place. When the rent has reached the price of its registration, it is
- * registered, and the cache of the upper layer keeps that: no sequence of uses then costs more than
- * twice what knowing the future would have cost above the better path (A. R. Karlin et al.,
- * "Competitive snoopy caching", Algorithmica 3, 1988). It is registered sooner where buffers of its
- * size are known to live long enough (lives.c).
+ * 1. Is the buffer registered? Then the message takes the path that is faster (preference.h), and
+ *    now and then the other one, so that the times of both are up to date (trial.h).
+ * 2. Could a registration not be made lately? Then the message is copied: each attempt takes time,
+ *    and the cache gives up other registrations for it.
+ * 3. Is the buffer worth registering? Not where copies are faster. Else this is the ski-rental
+ *    problem, whether to rent or to buy: a registration has its price (registration_cost.h), and
+ *    each message that is copied pays rent, the time that it would have saved in place. When the
+ *    rent of a buffer has reached the price, it is registered, and stays so in the cache of Open
+ *    MPI. No program then pays more than twice of what it would pay if it knew the future (A. R.
+ *    Karlin et al., "Competitive snoopy caching", Algorithmica 3, 1988). A buffer is registered
+ *    sooner if buffers of its size have lived long enough in this run (lives.c).
+ * 4. Is it not known whether in place is faster? Then the buffer is registered as a trial, if one
+ * is due. A buffer that was used before (reuse.h) is preferred: its registration may serve again.
  *
- * What in place costs is not known before it was tried, and may change. A trial is taken from the
- * exploration budget: one part in RBUF_TRIAL_SHARE of the time spent on copied messages of the
- * class; the first one comes sooner (RBUF_FIRST_SHARE). After each trial that fails the next one
- * waits twice as long. A sender that does not know what its copies take writes in place from
- * buffers that came again: copies would tell its receiver that in place is slow. A receive for
- * which both sides may have registered says nothing, either.
+ * Without a cache a registration serves one message, which has to save the whole price.
  *
- * Registered buffers of a class that is faster by copies are copied; every RBUF_PROBE_EVERY-th
- * message of a registered buffer takes the other path, so that either figure stays fresh, and fewer
- * where that path is far slower. A path is left only when it is slower by more than the hysteresis,
- * and at a tie messages go in place, which leaves the processor alone.
+ * Some times say nothing of their path, and are no samples:
+ * - copies of new buffers after the first RBUF_SAMPLES_NEW: cold memory is slow on either path;
+ * - receives for which both sides may have registered;
+ * - the first copy of a receive that its sender expected to go in place.
  *
- * Without a cache a registration serves one message: in place must then be faster by more than
- * that.
- *
- * A registration that cannot be made is not asked for again and again, since each attempt costs
- * time and the cache what it could give up: the next messages of the class are copied.
- *
- * Deterministic: no clock, no random numbers; times come from the caller. Called under the module's
+ * Deterministic: no clock, no random numbers; times come from the caller. Threads: the module's
  * lock, but for rbuf_choice_release().
  */
 #ifndef RBUF_CORE_CHOICE_H
@@ -46,24 +39,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/choice/preference.h"
 #include "core/choice/registration_cost.h"
 #include "core/choice/reuse.h"
+#include "core/choice/trial.h"
 
-#define RBUF_SIZE_CLASSES 96u  /* four an octave, from 4 KB on */
-#define RBUF_SAMPLES      16u  /* of a path and class */
-#define RBUF_SAMPLES_STEP 4u   /* after so many more of a full window its middle is worked out */
-#define RBUF_SAMPLES_MIN  3u   /* before they say anything */
-#define RBUF_SAMPLES_NEW  32u  /* copies until which those of new buffers count, too */
-#define RBUF_TRIAL_SHARE  64u  /* of the time of a class may go into a trial */
-#define RBUF_NEW_SHARE    4u   /* of that into one with new buffers, each of which registers */
-#define RBUF_FIRST_SHARE  8u   /* instead of RBUF_TRIAL_SHARE while in place was never tried */
-#define RBUF_PROBE_EVERY  64u  /* messages of registered buffers */
-#define RBUF_PROBE_RAREST 16u  /* times as rarely, at most, where the other path is far slower */
-#define RBUF_LOOKUP_EVERY 16u  /* decisions, at the least */
-#define RBUF_SLOWER_LEAVE 64u  /* in place is left when slower by more than one part in this */
-#define RBUF_SLOWER_ENTER 256u /* and entered when not slower by more than one part in this */
-#define RBUF_IDLE_WORTH   128u /* a processor that need not copy counts as this part of the time */
-#define RBUF_DOUBLINGS    6u   /* of the wait for a trial, at most */
+#define RBUF_SIZE_CLASSES 96u  /* four an octave from 4 KB on: speeds differ little within one */
+#define RBUF_SAMPLES_NEW  32u  /* copies; until then those of new buffers are all that is known */
+#define RBUF_TRIAL_SHARE  64u  /* one part in 64 of the time, 1.6 %, goes into trials */
+#define RBUF_FIRST_SHARE  8u   /* one part in 8, until in place was tried: short runs gain, too */
+#define RBUF_NEW_SHARE    4u   /* a quarter of RBUF_TRIAL_SHARE with new buffers: few come again */
+#define RBUF_LOOKUP_EVERY 16u  /* decisions; a look-up also makes the cache drop released memory */
+#define RBUF_IDLE_WORTH   128u /* a processor that need not copy saves 1/128 of the copy's time */
 #define RBUF_REFUSED_WAIT 512u /* messages of a class that are copied after a refusal */
 
 enum rbuf_side {
@@ -71,12 +58,6 @@ enum rbuf_side {
     RBUF_SIDE_SEND, /* also puts of one-sided programs */
     RBUF_SIDE_GET,
     RBUF_SIDES
-};
-
-enum rbuf_path {
-    RBUF_PATH_COPY,     /* receiver: a lane; sender and get: staging on this side */
-    RBUF_PATH_IN_PLACE, /* from or to the registered buffer */
-    RBUF_PATHS
 };
 
 /* Why. Glue's report has a counter for each. */
@@ -104,20 +85,13 @@ struct rbuf_choice_counters {
     uint64_t refused;                          /* registrations that could not be made */
 };
 
-enum rbuf_preference { RBUF_PREFER_UNKNOWN, RBUF_PREFER_COPY, RBUF_PREFER_IN_PLACE };
-
-/* What is known of messages of one size on one side. */
+/* What is known of messages of one size on one side. Times are ns for 64 KB at their speed. */
 struct rbuf_size_class {
-    uint64_t sample[RBUF_PATHS][RBUF_SAMPLES]; /* ns for 64 KB at that speed */
-    uint32_t samples[RBUF_PATHS];              /* taken */
-    double usual_ns[RBUF_PATHS]; /* their middle, up to RBUF_SAMPLES_STEP samples ago; 0: too few */
-    enum rbuf_preference preference;
-    bool again;         /* the newest message in place was of a buffer that was registered before */
-    uint32_t failures;  /* trials in a row after which copying was still faster */
-    uint32_t turns;     /* of registered buffers since the last probe */
-    uint32_t trials;    /* of new buffers that are still to go in place */
-    uint32_t barred;    /* messages that are to ask for no registration yet */
-    uint64_t budget_ns; /* for exploration: time of copied messages since the last trial */
+    struct rbuf_preference paths;
+    struct rbuf_trial trial;
+    bool again;      /* the newest message in place was of a buffer that was registered before */
+    uint32_t trials; /* of new buffers that are still to go in place */
+    uint32_t barred; /* messages that are to ask for no registration yet */
 };
 
 struct rbuf_choice {

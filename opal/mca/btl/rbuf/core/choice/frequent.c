@@ -21,8 +21,8 @@ bool rbuf_frequent_cost(const struct rbuf_frequent *frequent, enum rbuf_frequent
                         uint32_t size, struct rbuf_frequent_cost *cost)
 {
     const struct rbuf_frequent_options *options = &frequent->options;
-    const struct rbuf_frequent_time *copied = &frequent->time[kind][size][RBUF_FREQUENT_COPIED];
-    const struct rbuf_frequent_time *gathered = &frequent->time[kind][size][RBUF_FREQUENT_GATHERED];
+    const struct rbuf_frequent_time *copied = &frequent->time[kind][size][RBUF_PATH_COPY];
+    const struct rbuf_frequent_time *gathered = &frequent->time[kind][size][RBUF_PATH_IN_PLACE];
 
     if (copied->count < RBUF_FREQUENT_TIMES) {
         return false;
@@ -69,7 +69,7 @@ static void set_thresholds(struct rbuf_frequent *frequent)
 
 /* One that was interrupted does not count for much. */
 void rbuf_frequent_took(struct rbuf_frequent *frequent, enum rbuf_frequent_kind kind,
-                        enum rbuf_frequent_path path, uint32_t bytes, uint64_t ns)
+                        enum rbuf_path path, uint32_t bytes, uint64_t ns)
 {
     const uint32_t size = rbuf_frequent_size(bytes);
     struct rbuf_frequent_time *time = &frequent->time[kind][size][path];

@@ -35,6 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/choice/preference.h"
 #include "core/choice/registration_cost.h"
 
 #define RBUF_FREQUENT_NEVER  UINT32_MAX
@@ -56,8 +57,6 @@ enum rbuf_frequent_kind {
     RBUF_FREQUENT_GET, /* into the buffer */
     RBUF_FREQUENT_KINDS
 };
-
-enum rbuf_frequent_path { RBUF_FREQUENT_COPIED, RBUF_FREQUENT_GATHERED, RBUF_FREQUENT_PATHS };
 
 /* How long uses of one kind and size take, copied or gathered. */
 struct rbuf_frequent_time {
@@ -134,7 +133,7 @@ struct rbuf_frequent {
     _Atomic uint32_t to_go; /* and so many come up to the one that is looked at, */
     uint32_t gap;           /* which stands for this many */
     uint32_t copies;        /* in place, in a row, that were copied all the same */
-    struct rbuf_frequent_time time[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES][RBUF_FREQUENT_PATHS];
+    struct rbuf_frequent_time time[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES][RBUF_PATHS];
     /* Uses at which one is registered. */
     uint32_t threshold[RBUF_FREQUENT_KINDS][RBUF_FREQUENT_SIZES];
     struct rbuf_frequent_counters counters;
@@ -280,7 +279,7 @@ static inline bool rbuf_frequent_times(const struct rbuf_frequent *frequent)
 
 /* A use of `bytes` on that path took `ns` of this process. */
 void rbuf_frequent_took(struct rbuf_frequent *frequent, enum rbuf_frequent_kind kind,
-                        enum rbuf_frequent_path path, uint32_t bytes, uint64_t ns);
+                        enum rbuf_path path, uint32_t bytes, uint64_t ns);
 
 /* What uses of that kind and size (rbuf_frequent_size()) cost in this run. False: too few were
  * copied to say. */

@@ -1,76 +1,64 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Whether the program gets on faster when its messages are gathered or when they are copied: tried
- * out, in blocks of so many messages, by the time from the first of a block to the first of the
- * next. For what a gathered message costs does not show where it is sent. Its user's memory is not
- * free until it was fetched, so that a blocking send lasts a round trip: behind a send that is
- * answered that is nothing, as the program would wait as long for the answer, in a stream of sends
- * it is far more than a copy. And an adapter may take its time to fetch several pieces.
+ * When work may take the path that is not preferred (core/choice/preference.h), to find out how
+ * long that takes now.
  *
- * All messages of a size count, whether their buffers are registered or not: the others are as many
- * in blocks of either path. What registrations take does not count, but for how often that is
- * tried. But a block in which many buffers are registered says nothing, as that leaves the caches
- * cold, and what follows will find them registered: it is no sample, and its path goes on.
+ * One rule: a trial may begin when the work on the preferred path since the last trial has taken
+ * `share` times what the trial costs. So trials take one part in `share` of the time. A trial costs
  *
- * The faster path by the median of the newest blocks is preferred. Each so-manieth block takes the
- * other one, the more seldom the slower that was.
+ * - what the other path takes longer, if nothing has to be registered for it (a probe). The slower
+ *   the other path is, the rarer are its probes;
+ * - what the registrations take that are made for it. Whether these ever pay is not known: after
+ *   each such trial that fails the next one waits twice as long. It fails when the path that it
+ *   tried is not preferred after it.
  *
- * Threads: the module's lock. No clock: times are given.
+ * Times are ns of the unit of work that the preference has. Threads: the user's lock. No clock.
  */
 #ifndef RBUF_CORE_TRIAL_H
 #define RBUF_CORE_TRIAL_H
 
-#include "core/choice/frequent.h"
+#include <stdbool.h>
 
-#define RBUF_GATHER_TRIAL_SAMPLES 5u    /* blocks, of each path */
-#define RBUF_GATHER_TRIAL_ENOUGH  3u    /* before they say anything */
-#define RBUF_GATHER_TRIAL_SLOWER  64u   /* gathering is left when slower by one part in so many */
-#define RBUF_GATHER_TRIAL_LEAST   16u   /* blocks between tries of the other path */
-#define RBUF_GATHER_TRIAL_MOST    1024u /* likewise */
-#define RBUF_GATHER_TRIAL_SHARE                                                                    \
-    200u                             /* of the time goes into tries: one part in so many, at most  \
-                                      */
-#define RBUF_GATHER_TRIAL_UNIT 1024u /* messages that blocks are compared by */
-#define RBUF_GATHER_TRIAL_MANY 4u    /* one registration in so many messages */
+#include "core/choice/preference.h"
 
-struct rbuf_gather_trial {
-    enum rbuf_frequent_path path; /* of this block */
-    enum rbuf_frequent_path preferred;
-    uint32_t messages;      /* of it, so far */
-    uint32_t registrations; /* likewise */
-    uint32_t until;         /* blocks to the next try of the other path; 0: none is preferred yet */
-    uint64_t begun_ns;      /* 0: none has begun */
-    uint64_t spared_ns;     /* in the newest try of the other path */
-    uint32_t samples[RBUF_FREQUENT_PATHS]; /* taken */
-    uint64_t sample_ns[RBUF_FREQUENT_PATHS]
-                      [RBUF_GATHER_TRIAL_SAMPLES]; /* of RBUF_GATHER_TRIAL_UNIT messages */
+#define RBUF_PROBE_SHARE     256u  /* one part in 256 of the time, 0.4 %, goes into probes */
+#define RBUF_PROBE_EVERY     32u   /* units between probes, at the least: where they cost nothing */
+#define RBUF_PROBE_RAREST    2048u /* units, at the most, so that a change is noticed */
+#define RBUF_PROBE_UNKNOWN   8u    /* units, while one path is not known */
+#define RBUF_TRIAL_DOUBLINGS 6u    /* of the wait after failures, at most: it is 64 times as long */
+
+struct rbuf_trial {
+    double spent_ns;   /* on the preferred path since the last trial began */
+    uint32_t failures; /* trials with registrations, in a row */
 };
 
-/* So many more messages; true if a block of `length` is over, or the first begins: tell
- * rbuf_gather_trial_turn() before the path is looked at. */
-static inline bool rbuf_gather_trial_count(struct rbuf_gather_trial *trial, uint32_t messages,
-                                           uint32_t length)
+/* A unit of work took `ns` on that path. Only the preferred path counts, or either one while none
+ * is preferred. More than twice the usual time counts as twice: the work waited for a late peer or
+ * for a processor, which is to pay for no trial. */
+void rbuf_trial_spend(struct rbuf_trial *trial, const struct rbuf_preference *preference,
+                      enum rbuf_path path, double ns);
+
+/* What a probe costs: a unit of work on the slower path less one on the faster path, ns, within the
+ * bounds above. */
+double rbuf_trial_probe_cost(const struct rbuf_preference *preference);
+
+/* Whether a probe that costs `cost_ns` may begin. */
+static inline bool rbuf_trial_probe_is_due(const struct rbuf_trial *trial, double cost_ns)
 {
-    trial->messages += messages;
-    return trial->messages >= length || trial->begun_ns == 0;
+    return trial->spent_ns >= cost_ns * RBUF_PROBE_SHARE;
 }
 
-/* Whether a registration would serve this block, or has to be there before anything is known. */
-static inline bool rbuf_gather_trial_needs_registrations(const struct rbuf_gather_trial *trial)
-{
-    return trial->path == RBUF_FREQUENT_GATHERED || trial->until == 0;
-}
+/* The same, and it begins. */
+bool rbuf_trial_probe(struct rbuf_trial *trial, double cost_ns);
 
-/* A buffer was registered: so much of this block's time is not its messages', but what a try costs
- * besides. */
-static inline void rbuf_gather_trial_spare(struct rbuf_gather_trial *trial, uint64_t ns)
-{
-    trial->registrations++;
-    trial->begun_ns += trial->begun_ns > 0 ? ns : 0;
-    trial->spared_ns += trial->path != trial->preferred ? ns : 0;
-}
+/* Whether a trial may begin whose registrations cost `cost_ns`, at that share of the time; if so,
+ * it begins. It has failed unless rbuf_trial_succeeded() is called. */
+bool rbuf_trial_register(struct rbuf_trial *trial, double cost_ns, uint32_t share);
 
-/* The next block begins. */
-void rbuf_gather_trial_turn(struct rbuf_gather_trial *trial, uint64_t now_ns);
+/* The path that was tried is preferred now. */
+static inline void rbuf_trial_succeeded(struct rbuf_trial *trial)
+{
+    trial->failures = 0;
+}
 
 #endif
