@@ -6,7 +6,8 @@
 # in the distribution, and (but for what the map leaves to others) in README's map; the changelog begins with the
 # version and the day of its release, or with what is not released, and states the wire version. A note of docs/notes
 # is in the table of contents, and the page that it belongs to has a link to it. rbuf and softhca have one version.
-# The picture of the layers is of what the source includes. Every source file says in its head what it owns.
+# The picture of the layers is of what the source includes. Every source file says in its head what it owns, and is in
+# the distribution.
 #
 #   tests/build/documents.pl [TREE]
 
@@ -203,6 +204,41 @@ sub check_heads {
     return scalar(@sources);
 }
 
+# What the Makefile.am and *.mk of a directory name: files, programs, and folders that are distributed as they are.
+my %named;
+sub named {
+    my ($directory) = @_;
+    return $named{$directory} if $named{$directory};
+    my $text = join("", map { content($_) } grep({ -e } "$directory/Makefile.am"), glob("$directory/*.mk"));
+    $text =~ s/^#.*$//gm;
+    $text =~ s/\\\n/ /g;
+    $text =~ s/%reldir%\///g;
+    my @folders = map { split } $text =~ /^EXTRA_DIST \+?= (.*)$/gm;
+    return $named{$directory} = {file => {map { $_ => 1 } split(/\s+/, $text)}, folder => {map { $_ => 1 } @folders}};
+}
+
+# Named in its directory or in one above, or in a folder that is. A program's only source has the program's name.
+sub is_distributed {
+    my ($path) = @_;
+    for (my ($directory, $name) = (dirname($path), basename($path));;) {
+        my $here = named($directory);
+        return 1 if $here->{file}{$name} || $here->{file}{$name =~ s/\.c$//r};
+        for (my $folder = dirname($name); $folder ne "."; $folder = dirname($folder)) {
+            return 1 if $here->{folder}{$folder};
+        }
+        return 0 if $directory eq ".";
+        $name = basename($directory) . "/$name";
+        $directory = dirname($directory);
+    }
+}
+
+# Whoever builds in a checkout does not miss what a list lacks.
+sub check_distributed {
+    for my $path (sources()) {
+        fault("$path: no Makefile.am or *.mk names it, so that a distribution lacks it") unless is_distributed($path);
+    }
+}
+
 die "no parameters found in $component/params/rows.h\n" unless keys(%known) > 50;
 check_links($_) for @pages;
 check_parameters($_) for @pages;
@@ -212,5 +248,6 @@ check_release();
 check_adapter();
 check_picture();
 my $sources = check_heads();
+check_distributed();
 print scalar(@pages), " documents, $sources sources, ", faults(), " faults\n";
 exit(faults() > 0);

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors.
 #
-# Who has no Sphinx: a distribution has the man pages ready, and installs them; a checkout installs none, configure
-# says so at its end, and makes no distribution without them. Takes minutes, so contrib/check.sh runs it.
+# Sphinx makes the manual without a warning. Who has no Sphinx: a distribution has the man pages ready, and installs
+# them; a checkout installs none, configure says so at its end, and makes no distribution without them. Takes minutes, so
+# contrib/check.sh runs it.
 #
 #   RBUF_BUILD=DIR tests/build/pages.sh
 #
@@ -18,6 +19,11 @@ mkdir "$TALLY_LOGS" || exit 2
 . "$(dirname "$0")/../tally.sh"
 export TALLY_TIMEOUT=300
 pages="man1/rbuf-bench.1 man1/rbuf-compare.1 man1/rbuf-plot.1 man1/rbuf-tune.1 man7/rbuf.7"
+
+# Reads all anew: of what it has read before Sphinx complains only once. A link that leads nowhere is a warning.
+manual() {
+    make -C "$build/docs" html SPHINX_FLAGS="-q -E -W --keep-going" && test -s "$build/docs/html/index.html"
+}
 
 # Its name is one of its own, so that it is in nobody's way.
 distribution() {
@@ -61,6 +67,7 @@ sed -n 's/^SPHINX_BUILD = //p' "$build/Makefile" | grep -q . || {
     tally
     exit
 }
+try "make html, without a warning" manual
 try "make dist" distribution &&
     try "configure in distributed" configure distributed &&
     try "a distribution: configure says it" says distributed "installed as the distribution has them" &&

@@ -40,7 +40,8 @@ class Rbuf(AutotoolsPackage):
     @classmethod
     def determine_version(cls, exe):
         match = re.search(r"\(rbuf (\S+)\)", Executable(exe)("--version", output=str, error=str))
-        return match.group(1) if match else None
+        # Between releases the version ends in ~dev, where Spack would read a variant.
+        return match.group(1).replace("~dev", "-dev") if match else None
 
     def autoreconf(self, spec, prefix):
         Executable("./autogen.pl")()

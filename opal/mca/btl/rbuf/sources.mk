@@ -182,6 +182,7 @@ rbuf_core_sources = \
 	%reldir%/core/link/words.h \
 	%reldir%/core/state/eager.h \
 	%reldir%/core/state/link.h \
+	%reldir%/core/state/onesided.h \
 	%reldir%/core/state/rendezvous.h \
 	%reldir%/core/state/stage.h \
 	%reldir%/core/state/state.h \

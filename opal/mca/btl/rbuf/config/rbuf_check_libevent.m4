@@ -7,8 +7,10 @@ AC_DEFUN([RBUF_CHECK_LIBEVENT], [
     RBUF_FIND_LIB([rbuf_libevent], [libevent_core libevent_pthreads],
         [-levent_core -levent_pthreads],
         [[@%:@include <event2/event.h>
+@%:@include <event2/event_struct.h>
 @%:@include <event2/thread.h>]],
-        [[evthread_use_pthreads(); return event_base_new() == 0;]],
+        [[struct event event;
+evthread_use_pthreads(); return event_base_new() == 0 || sizeof(event) == 0;]],
         [$1],
         [AC_MSG_WARN([libevent is missing (Debian: libevent-dev)])
          $2])

@@ -83,15 +83,21 @@ static void *run(void *data)
 /* --- opening --- */
 
 /* The base is used by one thread at a time: libevent's own locks are not needed, and whether the
- * process has switched them on does not matter. */
+ * process has switched them on does not matter. Ticks are of 1 ms, and the coarse clock that
+ * libevent 2.1 takes by default has steps of a few. libevent 2.0, which comes with Open MPI 4.1,
+ * has no such clock. */
+#if LIBEVENT_VERSION_NUMBER >= 0x02010000
+#define BASE_FLAGS (EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_PRECISE_TIMER)
+#else
+#define BASE_FLAGS EVENT_BASE_FLAG_NOLOCK
+#endif
+
 static int make_base(struct rbuf_listener *listener, struct rbuf_problem *problem)
 {
     struct event_config *config = event_config_new();
 
     if (config != NULL) {
-        /* Ticks of 1 ms: the coarse clock has steps of a few. */
-        (void) event_config_set_flag(config,
-                                     EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_PRECISE_TIMER);
+        (void) event_config_set_flag(config, BASE_FLAGS);
         listener->base = event_base_new_with_config(config);
         event_config_free(config);
     }
