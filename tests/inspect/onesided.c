@@ -29,7 +29,7 @@ static uint32_t copied_puts_begun(const struct rbuf_peer *peer)
 
     TAILQ_FOREACH(put, &peer->rendezvous.puts, link)
     {
-        begun += put->way != &rbuf_put_to_lane;
+        begun += put->ops != &rbuf_put_to_lane;
     }
     return begun;
 }
