@@ -170,11 +170,11 @@ END_TEST
 /* Names of events stand in logs: there is one for each, and no two are alike. */
 START_TEST(every_event_has_a_name)
 {
-    for (int i = RBUF_CONNECT_RESPONSE; i <= RBUF_PEER_LOST; i++) {
+    for (unsigned i = 0; i < RBUF_CONNECT_EVENT_KINDS; i++) {
         const char *name = rbuf_connect_event_name((enum rbuf_connect_event_kind) i);
 
         ck_assert_str_ne(name, "unknown");
-        for (int j = RBUF_CONNECT_RESPONSE; j < i; j++) {
+        for (unsigned j = 0; j < i; j++) {
             ck_assert_str_ne(name, rbuf_connect_event_name((enum rbuf_connect_event_kind) j));
         }
     }

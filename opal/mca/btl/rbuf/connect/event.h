@@ -17,6 +17,7 @@
 #include <sys/queue.h>
 
 #include "connect/exchange.h"
+#include "core/base/trace.h"
 
 struct rbuf_connection;
 struct rbuf_listener;
@@ -58,18 +59,21 @@ struct rbuf_listener_counters {
 
 /* ---- events ---- */
 
-enum rbuf_connect_event_kind {
-    RBUF_CONNECT_RESPONSE = 1, /* theirs is valid; connect the queue pairs, then
-                                  rbuf_connection_establish() */
-    RBUF_CONNECT_REJECTED,     /* reason */
-    RBUF_CONNECT_FAILED,       /* error, text */
-    RBUF_CONNECT_UNANSWERED,   /* waits for a process whose host answers; once; text */
-    RBUF_CONNECT_REQUEST,      /* theirs is valid, user is NULL */
-    RBUF_CONNECT_ESTABLISHED,  /* the requester's queue pairs are connected: now post */
-    RBUF_CONNECT_ABANDONED,    /* the requester went away before RTU; error, text */
-    RBUF_PEER_DISCONNECTED,    /* the peer ended the connection in order, or has read our DREQ */
-    RBUF_PEER_LOST             /* the peer is gone; error, text */
-};
+#define RBUF_CONNECT_EVENTS(EVENT)                                                                 \
+    EVENT(RBUF_CONNECT_, RESPONSE)    /* theirs is valid: connect the queue pairs, then            \
+                                         rbuf_connection_establish() */                            \
+    EVENT(RBUF_CONNECT_, REJECTED)    /* reason */                                                 \
+    EVENT(RBUF_CONNECT_, FAILED)      /* error, text */                                            \
+    EVENT(RBUF_CONNECT_, UNANSWERED)  /* waits for a process whose host answers; once; text */     \
+    EVENT(RBUF_CONNECT_, REQUEST)     /* theirs is valid, user is NULL */                          \
+    EVENT(RBUF_CONNECT_, ESTABLISHED) /* the requester's queue pairs are connected: now post */    \
+    EVENT(RBUF_CONNECT_, ABANDONED)   /* the requester went away before RTU; error, text */        \
+    EVENT(RBUF_PEER_, DISCONNECTED)   /* the peer ended it in order, or has read our DREQ */       \
+    EVENT(RBUF_PEER_, LOST)           /* the peer is gone; error, text */
+
+enum rbuf_connect_event_kind { RBUF_CONNECT_EVENTS(RBUF_STATE) };
+
+#define RBUF_CONNECT_EVENT_KINDS (RBUF_PEER_LOST + 1u)
 
 struct rbuf_connect_event {
     enum rbuf_connect_event_kind kind;

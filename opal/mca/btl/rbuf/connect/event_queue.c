@@ -17,17 +17,9 @@
 
 const char *rbuf_connect_event_name(enum rbuf_connect_event_kind kind)
 {
-    static const char *const names[] = {[RBUF_CONNECT_RESPONSE] = "RESPONSE",
-                                        [RBUF_CONNECT_REJECTED] = "REJECTED",
-                                        [RBUF_CONNECT_FAILED] = "FAILED",
-                                        [RBUF_CONNECT_UNANSWERED] = "UNANSWERED",
-                                        [RBUF_CONNECT_REQUEST] = "REQUEST",
-                                        [RBUF_CONNECT_ESTABLISHED] = "ESTABLISHED",
-                                        [RBUF_CONNECT_ABANDONED] = "ABANDONED",
-                                        [RBUF_PEER_DISCONNECTED] = "DISCONNECTED",
-                                        [RBUF_PEER_LOST] = "LOST"};
+    static const char *const names[] = {RBUF_CONNECT_EVENTS(RBUF_STATE_NAME)};
 
-    return kind >= RBUF_CONNECT_RESPONSE && kind <= RBUF_PEER_LOST ? names[kind] : "unknown";
+    return kind < RBUF_CONNECT_EVENT_KINDS ? names[kind] : "unknown";
 }
 
 int rbuf_event_queue_open(struct rbuf_event_queue *queue)
