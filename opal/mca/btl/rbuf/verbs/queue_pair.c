@@ -103,8 +103,9 @@ static uint32_t most_requests(const struct rbuf_port *port)
     return port->max_depth < port->max_cq ? port->max_depth : port->max_cq;
 }
 
-static int check_depth(const struct rbuf_port *port, enum rbuf_channel_id channel, uint32_t depth,
-                       struct rbuf_problem *problem)
+/* What rbuf_queue_open() asks of its caller. */
+static int check_caller(const struct rbuf_port *port, enum rbuf_channel_id channel, uint32_t depth,
+                        struct rbuf_problem *problem)
 {
     const uint32_t most = most_requests(port);
 
@@ -114,12 +115,36 @@ static int check_depth(const struct rbuf_port *port, enum rbuf_channel_id channe
         rbuf_problem_remedy(problem, "4 to %u are allowed", most);
         return -EINVAL;
     }
+    if (port->receive_plan[channel].bytes == 0) {
+        return problem_step(port, channel, "opened before its receive queue", -EINVAL, problem);
+    }
     return 0;
+}
+
+static struct rbuf_queue_pair *allocate(struct rbuf_port *port, enum rbuf_channel_id channel,
+                                        uint32_t depth)
+{
+    struct rbuf_queue_pair *queue = calloc(1, sizeof(*queue));
+
+    if (queue == NULL) {
+        return NULL;
+    }
+    queue->port = port;
+    queue->channel = channel;
+    queue->state = RBUF_QUEUE_OPEN;
+    queue->fab.port = &port->fab;
+    queue->fab.depth = depth;
+    queue->fab.marker = (struct rbuf_work){.queue = &queue->fab};
+    if (getrandom(&queue->psn, sizeof(queue->psn), GRND_NONBLOCK) < 0) {
+        queue->psn = (uint32_t) (uintptr_t) queue; /* early in boot; any number will do */
+    }
+    queue->psn &= PSN_MASK;
+    return queue;
 }
 
 /* With the inline room that the port is known to have, and never less: what core and glue keep in
  * memory that is not registered relies on it. */
-static int create(struct rbuf_queue_pair *queue, uint32_t depth, struct rbuf_problem *problem)
+static int create(struct rbuf_queue_pair *queue, struct rbuf_problem *problem)
 {
     struct rbuf_port *port = queue->port;
     const struct rbuf_receive *receive = queue->receive;
@@ -129,7 +154,7 @@ static int create(struct rbuf_queue_pair *queue, uint32_t depth, struct rbuf_pro
         .srq = receive->srq,
         .qp_type = IBV_QPT_RC,
         .sq_sig_all = 0,
-        .cap = {.max_send_wr = depth,
+        .cap = {.max_send_wr = queue->fab.depth,
                 .max_send_sge = port->pieces,
                 .max_inline_data = rbuf_queue_inline(port, queue->channel)}};
     int error;
@@ -151,8 +176,24 @@ static int create(struct rbuf_queue_pair *queue, uint32_t depth, struct rbuf_pro
         rbuf_problem_remedy(problem,
                             "the adapter refuses %u requests of %u bytes inline%s; use shorter "
                             "send queues",
-                            depth, rbuf_queue_inline(port, queue->channel),
+                            queue->fab.depth, rbuf_queue_inline(port, queue->channel),
                             receive->srq == NULL ? ", or so many receives" : "");
+    }
+    return error;
+}
+
+/* The queue pair in state INIT. None is left after an error. */
+static int create_in_init(struct rbuf_queue_pair *queue, struct rbuf_problem *problem)
+{
+    int error = create(queue, problem);
+
+    if (error != 0) {
+        return error;
+    }
+    error = modify_to_init(queue->fab.qp, queue->port);
+    if (error != 0) {
+        problem_step(queue->port, queue->channel, "to INIT", error, problem);
+        (void) ibv_destroy_qp(queue->fab.qp);
     }
     return error;
 }
@@ -166,27 +207,14 @@ int rbuf_queue_open(struct rbuf_port *port, enum rbuf_channel_id channel, uint32
     if (depth == 0) {
         depth = rbuf_queue_depth(port->queue_count, most_requests(port));
     }
-    error = check_depth(port, channel, depth, problem);
+    error = check_caller(port, channel, depth, problem);
     if (error != 0) {
         return error;
     }
-    if (port->receive_plan[channel].bytes == 0) {
-        return problem_step(port, channel, "opened before its receive queue", -EINVAL, problem);
-    }
-    queue = calloc(1, sizeof(*queue));
+    queue = allocate(port, channel, depth);
     if (queue == NULL) {
         return problem_step(port, channel, "memory of its own", -ENOMEM, problem);
     }
-    queue->port = port;
-    queue->channel = channel;
-    queue->state = RBUF_QUEUE_OPEN;
-    queue->fab.port = &port->fab;
-    queue->fab.depth = depth;
-    queue->fab.marker = (struct rbuf_work){.queue = &queue->fab};
-    if (getrandom(&queue->psn, sizeof(queue->psn), GRND_NONBLOCK) < 0) {
-        queue->psn = (uint32_t) (uintptr_t) queue; /* early in boot; any number will do */
-    }
-    queue->psn &= PSN_MASK;
     error = reserve_entries(port, channel, depth, &queue->cq, problem);
     if (error != 0) {
         goto free_queue;
@@ -195,14 +223,9 @@ int rbuf_queue_open(struct rbuf_port *port, enum rbuf_channel_id channel, uint32
     if (error != 0) {
         goto unreserve;
     }
-    error = create(queue, depth, problem);
+    error = create_in_init(queue, problem);
     if (error != 0) {
         goto leave_receive;
-    }
-    error = modify_to_init(queue->fab.qp, port);
-    if (error != 0) {
-        problem_step(port, channel, "to INIT", error, problem);
-        goto destroy_qp;
     }
     error = rbuf_receive_start(queue->receive, &queue->fab, problem);
     if (error != 0) {
