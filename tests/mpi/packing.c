@@ -3,10 +3,11 @@
  * What osc/rbuf makes of an epoch: how many messages, by its counters, all ranks to all others; and
  * what becomes of one whose target has no memory, where rank 0 is told.
  *
- *   packing [counts] [memory] [groups] [asserts] [nochecks]
+ *   packing [counts] [memory] [groups] [asserts] [nochecks] [misplaced]
  *     groups   empty ones, and those that overlap
  *     asserts  one that is not true is an error, and nothing is lost
  *     nochecks likewise, MPI_MODE_NOCHECK that a post has and its start has not, and others
+ *     misplaced calls that the epochs of the window do not allow
  *   packing starved: the first active messages find a target without memory, which computes
  *   packing starved-inside: likewise, and it is inside of MPI
  *   packing unlike: odd ranks are told not to pack, so nobody does
@@ -553,6 +554,36 @@ static void nochecks(void)
     }
 }
 
+/* ---- calls that do not fit the epochs ---- */
+
+static void expect_refused(int error, const char *what)
+{
+    const int class = class_of(error);
+
+    check_that(class == MPI_ERR_RMA_SYNC, "%s: class %d", what, class);
+}
+
+static void misplaced(void)
+{
+    MPI_Win_set_errhandler(window.win, MPI_ERRORS_RETURN);
+    expect_refused(MPI_Win_complete(window.win), "complete without start");
+    check_mpi(MPI_Win_post(window.others, 0, window.win), "MPI_Win_post");
+    expect_refused(MPI_Win_post(window.others, 0, window.win), "post in an exposure epoch");
+    check_mpi(MPI_Win_start(window.others, 0, window.win), "MPI_Win_start");
+    expect_refused(MPI_Win_start(window.others, 0, window.win), "start in an access epoch");
+    expect_refused(MPI_Win_fence(0, window.win), "fence in an access epoch");
+    check_mpi(MPI_Win_complete(window.win), "MPI_Win_complete");
+    check_mpi(MPI_Win_wait(window.win), "MPI_Win_wait");
+    check_mpi(MPI_Win_post(MPI_GROUP_EMPTY, 0, window.win), "a post for nobody");
+    expect_refused(MPI_Win_post(MPI_GROUP_EMPTY, 0, window.win), "post in one of nobody");
+    check_mpi(MPI_Win_wait(window.win), "a wait for nobody");
+    check_mpi(MPI_Win_lock_all(0, window.win), "MPI_Win_lock_all");
+    expect_refused(MPI_Win_start(window.others, 0, window.win), "start in a passive epoch");
+    expect_refused(MPI_Win_fence(0, window.win), "fence in a passive epoch");
+    check_mpi(MPI_Win_unlock_all(window.win), "MPI_Win_unlock_all");
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     const bool is_rbuf = check_pack_one_sided();
@@ -584,6 +615,7 @@ int main(int argc, char **argv)
          : strcmp(argv[i], "groups") == 0         ? overlapping_groups
          : strcmp(argv[i], "asserts") == 0        ? asserts
          : strcmp(argv[i], "nochecks") == 0       ? nochecks
+         : strcmp(argv[i], "misplaced") == 0      ? misplaced
                                                   : memory)();
     }
     MPI_Win_free(&window.win);

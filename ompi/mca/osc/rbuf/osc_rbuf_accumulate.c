@@ -184,7 +184,7 @@ static int check(const struct osc_rbuf_window *window, const struct osc_rbuf_tar
 {
     if (!osc_rbuf_is_accessed(window, target->rank) &&
         (window->access != OSC_RBUF_ACCESS_PASSIVE || window->peers[target->rank].locks == 0)) {
-        return OMPI_ERR_RMA_SYNC;
+        return osc_rbuf_refuse(window, "an operation outside of an epoch for its target");
     }
     if (!osc_rbuf_is_inside(window, target)) {
         return OMPI_ERR_RMA_RANGE;

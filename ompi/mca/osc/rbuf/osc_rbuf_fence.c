@@ -237,13 +237,13 @@ int osc_rbuf_fence(int mode, ompi_win_t *win)
     const bool nothing_follows = (mode & MPI_MODE_NOSUCCEED) != 0;
     int status;
 
-    if (window->access == OSC_RBUF_ACCESS_GROUP || window->access == OSC_RBUF_ACCESS_PASSIVE) {
-        return OMPI_ERR_RMA_SYNC;
+    if (osc_rbuf_is_exclusive(window->access)) {
+        return osc_rbuf_refuse(window, "MPI_Win_fence");
     }
     status =
         (mode & MPI_MODE_NOPRECEDE) != 0 ? begin_epoch(window) : end_epoch(window, nothing_follows);
-    window->access = nothing_follows ? OSC_RBUF_ACCESS_NONE : OSC_RBUF_ACCESS_FENCE;
     osc_rbuf_lock();
+    window->access = nothing_follows ? OSC_RBUF_ACCESS_NONE : OSC_RBUF_ACCESS_FENCE;
     status = status == MPI_SUCCESS ? osc_rbuf_first_error(window, MPI_SUCCESS) : status;
     osc_rbuf_unlock();
     return status;

@@ -128,7 +128,9 @@ void osc_rbuf_send_late(struct osc_rbuf_comm *comm)
 struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int target, size_t bytes)
 {
     static const enum osc_rbuf_kind full[] = {[OSC_RBUF_ACCESS_FENCE] = OSC_RBUF_FENCE_DATA,
-                                              [OSC_RBUF_ACCESS_GROUP] = OSC_RBUF_GROUP_DATA,
+                                              [OSC_RBUF_ACCESS_STARTED] = OSC_RBUF_GROUP_DATA,
+                                              [OSC_RBUF_ACCESS_STARTED_UNCHECKED] =
+                                                  OSC_RBUF_GROUP_DATA,
                                               [OSC_RBUF_ACCESS_PASSIVE] = OSC_RBUF_PASSIVE_DATA};
     struct osc_rbuf_peer *peer = &window->peers[target];
     const bool passive = window->access == OSC_RBUF_ACCESS_PASSIVE;

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Synchronisation of active epochs but for fences (osc_rbuf_fence.c). Epochs of a process on a
- * window:
- *
- *   NONE --fence--> FENCE --fence(NOSUCCEED)--> NONE
- *   NONE or FENCE --start--> GROUP --complete--> NONE
- *   NONE or FENCE --lock, lock_all--> PASSIVE --unlock, unlock_all of the last--> NONE
- *     (osc_rbuf_passive.c)
- *
- * An exposure epoch (post to wait) goes beside them. What waits does so in Open MPI's progress,
- * with no lock held.
+ * Post, start, complete and wait. osc_rbuf_epoch.h has the states. What waits does so in Open MPI's
+ * progress, with no lock held.
  *
  * Starts and posts of two processes match in their order, so both number them. With
  * MPI_MODE_NOCHECK a post sends no message and a start waits for none, and MPI wants both to have
@@ -21,7 +13,7 @@
  *                     made the target says that it was not checked, and both return the error
  *
  * Owns `sync` of a window and of its peers. The lock guards what messages change of it. `targets`
- * and their number, and `unchecked`, change in start and complete alone.
+ * and their number change in start and complete alone.
  */
 #include "osc_rbuf_sync.h"
 
@@ -57,7 +49,10 @@ static int send_post(struct osc_rbuf_window *window, int origin, enum osc_rbuf_k
 static void opened(struct osc_rbuf_window *window, int target, const struct osc_rbuf_header *header)
 {
     window->peers[target].sync.opened = header->fences;
-    window->sync.unlike_posts |= header->kind == OSC_RBUF_POST_UNCHECKED && !window->sync.unchecked;
+    if (header->kind == OSC_RBUF_POST_UNCHECKED &&
+        window->access != OSC_RBUF_ACCESS_STARTED_UNCHECKED) {
+        window->sync.access_error = MPI_ERR_RMA_SYNC;
+    }
 }
 
 static void tell_unchecked(struct osc_rbuf_window *window, int origin)
@@ -78,7 +73,8 @@ static void post_asked(struct osc_rbuf_window *window, int origin,
     struct osc_rbuf_peer *peer = &window->peers[origin];
 
     peer->sync.asks_post = header->fences;
-    if (peer->sync.posted == header->fences && window->sync.post_unchecked) {
+    if (peer->sync.posted == header->fences &&
+        window->sync.exposure == OSC_RBUF_EXPOSURE_POSTED_UNCHECKED) {
         tell_unchecked(window, origin);
     }
 }
@@ -152,8 +148,7 @@ void osc_rbuf_make_room(struct osc_rbuf_window *window, int target, size_t recor
     /* Each record is padded. */
     const size_t most = records * (sizeof(struct osc_rbuf_record) + 7) + bytes;
 
-    if (window->access == OSC_RBUF_ACCESS_GROUP && !window->sync.unchecked &&
-        used + most > osc_rbuf_params.message_size) {
+    if (window->access == OSC_RBUF_ACCESS_STARTED && used + most > osc_rbuf_params.message_size) {
         osc_rbuf_unlock();
         osc_rbuf_await_post(window, target);
         osc_rbuf_lock();
@@ -189,9 +184,9 @@ static int expose(struct osc_rbuf_window *window, int origin)
     peer->sync.posted++;
     if ((int32_t) (peer->sync.completes - peer->sync.posted) >= 0) {
         window->sync.completes++;
-        window->sync.unlike_starts = true;
+        window->sync.exposure_error = MPI_ERR_RMA_SYNC;
     }
-    if (!window->sync.post_unchecked) {
+    if (window->sync.exposure == OSC_RBUF_EXPOSURE_POSTED) {
         peer->sync.asks_post = 0;
         return send_post(window, origin, OSC_RBUF_POST);
     }
@@ -204,21 +199,21 @@ static int expose(struct osc_rbuf_window *window, int origin)
 int osc_rbuf_post(MPI_Group group, int mode, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
-    const bool unchecked = (mode & MPI_MODE_NOCHECK) != 0;
     int status = MPI_SUCCESS;
     int count;
     int *ranks;
 
-    if (window->sync.exposed > 0) {
-        return OMPI_ERR_RMA_SYNC;
+    if (window->sync.exposure != OSC_RBUF_EXPOSURE_NONE) {
+        return osc_rbuf_refuse(window, "MPI_Win_post");
     }
     ranks = ranks_of(window, group, &count);
     if (ranks == NULL) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     osc_rbuf_lock();
-    window->sync.exposed = count;
-    window->sync.post_unchecked = unchecked;
+    window->sync.origins = count;
+    window->sync.exposure = (mode & MPI_MODE_NOCHECK) != 0 ? OSC_RBUF_EXPOSURE_POSTED_UNCHECKED
+                                                           : OSC_RBUF_EXPOSURE_POSTED;
     for (int i = 0; i < count && status == MPI_SUCCESS; i++) {
         status = expose(window, ranks[i]);
     }
@@ -231,8 +226,8 @@ int osc_rbuf_start(MPI_Group group, int mode, ompi_win_t *win)
 {
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
 
-    if (window->access == OSC_RBUF_ACCESS_GROUP || window->access == OSC_RBUF_ACCESS_PASSIVE) {
-        return OMPI_ERR_RMA_SYNC;
+    if (osc_rbuf_is_exclusive(window->access)) {
+        return osc_rbuf_refuse(window, "MPI_Win_start");
     }
     window->sync.targets = ranks_of(window, group, &window->sync.target_count);
     if (window->sync.targets == NULL) {
@@ -242,9 +237,9 @@ int osc_rbuf_start(MPI_Group group, int mode, ompi_win_t *win)
     for (int i = 0; i < window->sync.target_count; i++) {
         window->peers[window->sync.targets[i]].sync.accessed = true;
     }
-    window->sync.unchecked = (mode & MPI_MODE_NOCHECK) != 0;
-    window->sync.unlike_posts = false;
-    window->access = OSC_RBUF_ACCESS_GROUP;
+    window->sync.access_error = MPI_SUCCESS;
+    window->access = (mode & MPI_MODE_NOCHECK) != 0 ? OSC_RBUF_ACCESS_STARTED_UNCHECKED
+                                                    : OSC_RBUF_ACCESS_STARTED;
     osc_rbuf_unlock();
     return OMPI_SUCCESS;
 }
@@ -259,9 +254,10 @@ static bool all_answered(struct osc_rbuf_window *window, int unused)
 static int complete_target(struct osc_rbuf_window *window, int target)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
+    const bool checked = window->access == OSC_RBUF_ACCESS_STARTED;
     int status;
 
-    if (!window->sync.unchecked) {
+    if (checked) {
         osc_rbuf_await_post(window, target);
     }
     osc_rbuf_lock();
@@ -271,8 +267,8 @@ static int complete_target(struct osc_rbuf_window *window, int target)
         peer->sync.opened =
             peer->sync.completed; /* posts that are not told leave it behind: no wrap */
     }
-    status = osc_rbuf_send(
-        window, target, window->sync.unchecked ? OSC_RBUF_COMPLETE_UNCHECKED : OSC_RBUF_COMPLETE);
+    status =
+        osc_rbuf_send(window, target, checked ? OSC_RBUF_COMPLETE : OSC_RBUF_COMPLETE_UNCHECKED);
     osc_rbuf_unlock();
     return status;
 }
@@ -280,13 +276,11 @@ static int complete_target(struct osc_rbuf_window *window, int target)
 /* Ends the access epoch, and returns its error. The lock is held. */
 static int end_access(struct osc_rbuf_window *window)
 {
-    const int status = window->sync.unlike_posts ? MPI_ERR_RMA_SYNC : MPI_SUCCESS;
-
     window->access = OSC_RBUF_ACCESS_NONE;
     free(window->sync.targets);
     window->sync.targets = NULL;
     window->sync.target_count = 0;
-    return status;
+    return window->sync.access_error;
 }
 
 int osc_rbuf_complete(ompi_win_t *win)
@@ -294,8 +288,8 @@ int osc_rbuf_complete(ompi_win_t *win)
     struct osc_rbuf_window *window = osc_rbuf_window_of(win);
     int status, epoch;
 
-    if (window->access != OSC_RBUF_ACCESS_GROUP) {
-        return OMPI_ERR_RMA_SYNC;
+    if (!osc_rbuf_is_started(window->access)) {
+        return osc_rbuf_refuse(window, "MPI_Win_complete");
     }
     status = osc_rbuf_below_close(window);
     for (int i = 0; i < window->sync.target_count && status == MPI_SUCCESS; i++) {
@@ -323,25 +317,28 @@ static void completed(struct osc_rbuf_window *window, int origin,
     peer->sync.completes++;
     if ((int32_t) (peer->sync.completes - peer->sync.posted) <= 0) {
         window->sync.completes++;
-        window->sync.unlike_starts |= unchecked != window->sync.post_unchecked;
+        if (unchecked != (window->sync.exposure == OSC_RBUF_EXPOSURE_POSTED_UNCHECKED)) {
+            window->sync.exposure_error = MPI_ERR_RMA_SYNC;
+        }
     }
 }
 
 static bool all_completed(struct osc_rbuf_window *window, int unused)
 {
     (void) unused;
-    return window->sync.completes >= window->sync.exposed;
+    return window->sync.completes >= window->sync.origins;
 }
 
 /* Ends the exposure epoch, and returns its error. The lock is held. */
 static int end_exposure(struct osc_rbuf_window *window)
 {
-    const int status = window->sync.unlike_starts ? MPI_ERR_RMA_SYNC : MPI_SUCCESS;
+    const int error = window->sync.exposure_error;
 
+    window->sync.exposure = OSC_RBUF_EXPOSURE_NONE;
     window->sync.completes = 0;
-    window->sync.exposed = 0;
-    window->sync.unlike_starts = false;
-    return status;
+    window->sync.origins = 0;
+    window->sync.exposure_error = MPI_SUCCESS;
+    return error;
 }
 
 int osc_rbuf_wait_completes(ompi_win_t *win)

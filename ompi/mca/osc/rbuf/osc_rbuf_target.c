@@ -15,7 +15,7 @@
 bool osc_rbuf_is_accessed(const struct osc_rbuf_window *window, int target)
 {
     return window->access == OSC_RBUF_ACCESS_FENCE ||
-           (window->access == OSC_RBUF_ACCESS_GROUP && window->peers[target].sync.accessed);
+           (osc_rbuf_is_started(window->access) && window->peers[target].sync.accessed);
 }
 
 bool osc_rbuf_is_inside(const struct osc_rbuf_window *window, const struct osc_rbuf_target *target)
@@ -48,24 +48,25 @@ struct osc_rbuf_record *osc_rbuf_record_for(struct osc_rbuf_window *window,
 
 int osc_rbuf_pass(struct osc_rbuf_window *window, int target)
 {
-    bool group, active, refused;
+    enum osc_rbuf_access access;
+    bool active, refused;
     int status;
 
     osc_rbuf_lock();
-    group = window->access == OSC_RBUF_ACCESS_GROUP;
-    active = group || window->access == OSC_RBUF_ACCESS_FENCE;
-    refused = group && !window->peers[target].sync.accessed;
+    access = window->access;
+    active = access == OSC_RBUF_ACCESS_FENCE || osc_rbuf_is_started(access);
+    refused = active && !osc_rbuf_is_accessed(window, target);
     osc_rbuf_counters.passed += active && !refused;
     osc_rbuf_unlock();
     if (refused) {
-        return OMPI_ERR_RMA_SYNC;
+        return osc_rbuf_refuse(window, "an operation on a rank that MPI_Win_start did not name");
     }
     if (!active) {
         return OMPI_SUCCESS;
     }
-    if (group && !window->sync.unchecked) {
+    if (access == OSC_RBUF_ACCESS_STARTED) {
         osc_rbuf_await_post(window, target);
     }
-    status = group ? OMPI_SUCCESS : osc_rbuf_settle(window, target);
+    status = access == OSC_RBUF_ACCESS_FENCE ? osc_rbuf_settle(window, target) : OMPI_SUCCESS;
     return status == OMPI_SUCCESS ? osc_rbuf_below_open(window) : status;
 }

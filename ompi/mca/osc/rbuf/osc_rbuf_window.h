@@ -10,15 +10,18 @@
  * here, but for two things:
  *
  *   - What does not change while the window is in use needs no lock.
- *   - `access`, `passage`, and what the parts `sync` and `fence` name are touched by the program's
- *     calls of MPI alone, never by a message. A program does not let a synchronisation and an
- *     operation of the same epoch run at the same time, nor two synchronisations. So these read it
- *     without the lock, and end epochs without it.
+ *   - `passage`, and what the parts `sync` and `fence` name are touched by the program's calls of
+ *     MPI alone, never by a message. A program does not let a synchronisation and an operation of
+ *     the same epoch run at the same time, nor two synchronisations. So these read it without the
+ *     lock, and end epochs without it. They read the states of epochs without the lock, too, and
+ *     change them with it (osc_rbuf_epoch.h).
  */
 #ifndef OSC_RBUF_WINDOW_H
 #define OSC_RBUF_WINDOW_H
 
 #include "osc_rbuf_compat.h"
+#include "osc_rbuf_epoch.h"
+#include "osc_rbuf_lock.h"
 #include "osc_rbuf_wire.h"
 
 #include <stdbool.h>
@@ -29,14 +32,6 @@
 #include "mpi.h"
 #include "ompi/win/win.h"
 #include "opal/class/opal_pointer_array.h"
-
-/* Which operations a window is open for here (osc_rbuf_sync.c has the states). */
-enum osc_rbuf_access {
-    OSC_RBUF_ACCESS_NONE,
-    OSC_RBUF_ACCESS_FENCE,  /* all ranks, since a fence */
-    OSC_RBUF_ACCESS_GROUP,  /* its targets, since a start */
-    OSC_RBUF_ACCESS_PASSIVE /* between lock and unlock: all go below, or accumulates are packed */
-};
 
 /* Sums of a fence for each process: its messages, whether there are any, whether a barrier follows
  * (osc_rbuf_fence.c). */
@@ -167,14 +162,13 @@ struct osc_rbuf_window {
 
     /* osc_rbuf_sync.c */
     struct {
-        int target_count;    /* of a start; for calls of MPI alone */
-        int *targets;        /* their ranks; likewise */
-        bool unchecked;      /* the start had MPI_MODE_NOCHECK: no posts are waited for */
-        bool unlike_posts;   /* and one of the posts had it, if the start had not */
-        int exposed;         /* processes that the post was for */
-        int completes;       /* of these, whose complete has come */
-        bool post_unchecked; /* the post had MPI_MODE_NOCHECK */
-        bool unlike_starts;  /* and one of the starts had it not, or the other way round */
+        int target_count; /* of a start; for calls of MPI alone */
+        int *targets;     /* their ranks; likewise */
+        int access_error; /* MPI's: a post had MPI_MODE_NOCHECK, and the start had not */
+        enum osc_rbuf_exposure exposure;
+        int origins;        /* processes that the post was for */
+        int completes;      /* of these, whose complete has come */
+        int exposure_error; /* MPI's: of post and a start, one alone had MPI_MODE_NOCHECK */
     } sync;
 
     /* osc_rbuf_fence.c */
@@ -205,17 +199,5 @@ static inline int osc_rbuf_epochs_ahead(const struct osc_rbuf_window *window, ui
 {
     return (int) (int32_t) (fences - (uint32_t) window->fence.ended);
 }
-
-void osc_rbuf_lock(void);
-bool osc_rbuf_trylock(void); /* false: somebody holds it */
-void osc_rbuf_unlock(void);
-
-/* Calls Open MPI's progress until `done` says so, or forever. No lock is held. */
-void osc_rbuf_wait(struct osc_rbuf_window *window,
-                   bool (*done)(struct osc_rbuf_window *window, int argument), int argument);
-
-/* The error that operations have met since the last call, of MPI or Open MPI, or else the epoch's
- * own, or MPI_SUCCESS. The lock is held. */
-int osc_rbuf_first_error(struct osc_rbuf_window *window, int epoch);
 
 #endif
