@@ -198,7 +198,7 @@ static void release(uint64_t base, uint64_t bytes)
 static void use(uint32_t buffer)
 {
     struct rbuf_problem problem;
-    mca_btl_rbuf_registration_t *registration = helped->take(
+    mca_btl_rbuf_registration_t *registration = helped->get(
         &registrar, 0, (void *) (uintptr_t) base_of(buffer), BYTES, MCA_BTL_RBUF_TARGET, &problem);
     struct region *region;
 
@@ -211,7 +211,7 @@ static void use(uint32_t buffer)
     atomic_fetch_add(&region->users, 1);
     atomic_fetch_add(&outdated, region->version != atomic_load(&version[buffer]));
     atomic_fetch_sub(&region->users, 1);
-    helped->give(&registrar, registration);
+    helped->put(&registrar, registration);
 }
 
 static uint64_t ahead(void)

@@ -341,7 +341,7 @@ static bool make_registered(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operatio
     mca_btl_rbuf_handle_t *handle = operation->local_handle;
 
     if (handle->registration == NULL) {
-        handle->registration = mca_btl_rbuf_registration_take(
+        handle->registration = mca_btl_rbuf_registration_get(
             &module->registrar, mca_btl_rbuf_rank(operation->endpoint), handle->base, handle->bytes,
             reads ? MCA_BTL_RBUF_TARGET : MCA_BTL_RBUF_SOURCE, problem);
     }
@@ -389,7 +389,7 @@ static void tell(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operat
     }
     mca_btl_rbuf_unlock(module);
     if (ended.place == MCA_BTL_RBUF_AT_WORD) {
-        mca_btl_rbuf_registration_give(&module->registrar, ended.target);
+        mca_btl_rbuf_registration_put(&module->registrar, ended.target);
     }
     mca_btl_rbuf_callback_enter(&callback);
     /* osc/rdma has none where it flushes and gives nothing back. */

@@ -215,7 +215,7 @@ static bool find_target(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t 
         wanted->rma.rkey = handle->offer.rkey;
         return true;
     }
-    wanted->target = mca_btl_rbuf_registration_take(
+    wanted->target = mca_btl_rbuf_registration_get(
         &module->registrar, mca_btl_rbuf_rank(wanted->endpoint),
         (void *) (uintptr_t) wanted->rma.remote, wanted->rma.bytes, MCA_BTL_RBUF_TARGET, &problem);
     if (wanted->target == NULL) {
@@ -263,7 +263,7 @@ static int atomic_start(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
     if (operation != NULL) {
         return OPAL_SUCCESS;
     }
-    mca_btl_rbuf_registration_give(&module->registrar, wanted.target);
+    mca_btl_rbuf_registration_put(&module->registrar, wanted.target);
     return OPAL_ERR_OUT_OF_RESOURCE; /* osc/rdma progresses and asks again */
 }
 

@@ -55,8 +55,8 @@ static bool handle_register(mca_btl_rbuf_module_t *module, const mca_btl_base_en
                             struct rbuf_problem *problem)
 {
     return handle_hold(
-        handle, mca_btl_rbuf_registration_take(&module->registrar, mca_btl_rbuf_rank(endpoint),
-                                               handle->base, handle->bytes, purpose, problem));
+        handle, mca_btl_rbuf_registration_get(&module->registrar, mca_btl_rbuf_rank(endpoint),
+                                              handle->base, handle->bytes, purpose, problem));
 }
 
 /* Protocol auto: registers the target of a receive if that is worth it. */
@@ -201,7 +201,7 @@ int mca_btl_rbuf_deregister_mem(mca_btl_base_module_t *btl,
         SLIST_REMOVE(&module->windows, handle, mca_btl_base_registration_handle_t, link);
     }
     mca_btl_rbuf_unlock(module);
-    mca_btl_rbuf_registration_give(&module->registrar, handle->registration);
+    mca_btl_rbuf_registration_put(&module->registrar, handle->registration);
     free(handle);
     return OPAL_SUCCESS;
 }
@@ -225,8 +225,8 @@ void mca_btl_rbuf_grant_expired(mca_btl_rbuf_module_t *module, struct rbuf_grant
     if (handle == NULL) {
         return;
     }
-    registration = mca_btl_rbuf_registration_take(&module->registrar, 0, memory.base, memory.bytes,
-                                                  MCA_BTL_RBUF_TARGET, &problem);
+    registration = mca_btl_rbuf_registration_get(&module->registrar, 0, memory.base, memory.bytes,
+                                                 MCA_BTL_RBUF_TARGET, &problem);
     mca_btl_rbuf_lock(module);
     waits = grant->state == RBUF_GRANT_REGISTERING && grant->user == handle;
     if (waits && registration != NULL) {
@@ -237,5 +237,5 @@ void mca_btl_rbuf_grant_expired(mca_btl_rbuf_module_t *module, struct rbuf_grant
         rbuf_grant_not_direct(grant);
     }
     mca_btl_rbuf_unlock(module);
-    mca_btl_rbuf_registration_give(&module->registrar, registration);
+    mca_btl_rbuf_registration_put(&module->registrar, registration);
 }

@@ -25,7 +25,7 @@ static void released(void *choice, uint64_t base, uint64_t bytes)
 int mca_btl_rbuf_auto_open(mca_btl_rbuf_registrar_t *registrar)
 {
     const struct rbuf_choice_options options = {
-        .cache = registrar->policy->find != NULL,
+        .cache = registrar->policy->lookup != NULL,
         .registration_ns = mca_btl_rbuf_params.registration_time,
         .registration_page_ns = mca_btl_rbuf_params.registration_page_time};
 
@@ -65,12 +65,12 @@ static mca_btl_rbuf_registration_t *make(mca_btl_rbuf_registrar_t *registrar,
 {
     const enum mca_btl_rbuf_purpose purpose = purpose_of(request->side);
     struct rbuf_problem problem; /* no reason to complain: the message will be copied */
-    mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_registration_take(
+    mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_registration_get(
         registrar, 0, (void *) (uintptr_t) decision->base, decision->bytes, purpose, &problem);
 
     if (registration == NULL &&
         (decision->base != request->base || decision->bytes != request->bytes)) {
-        registration = mca_btl_rbuf_registration_take(
+        registration = mca_btl_rbuf_registration_get(
             registrar, 0, (void *) (uintptr_t) request->base, request->bytes, purpose, &problem);
     }
     if (registration == NULL) {
@@ -100,7 +100,7 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_registrar_t *
     request.pressed = is_pressed(registrar, side);
     if (rbuf_choice_wants_lookup(registrar->choice, &request)) {
         mca_btl_rbuf_registrar_unlock(registrar); /* the cache locks for itself */
-        registration = mca_btl_rbuf_registration_find(registrar, base, bytes, purpose_of(side));
+        registration = mca_btl_rbuf_registration_lookup(registrar, base, bytes, purpose_of(side));
         mca_btl_rbuf_registrar_lock(registrar);
         request.cached = registration != NULL ? RBUF_CACHED_YES : RBUF_CACHED_NO;
         request.pressed = is_pressed(registrar, side);
@@ -108,7 +108,7 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_auto_decide(mca_btl_rbuf_registrar_t *
     decision = rbuf_choice_decide(registrar->choice, &request);
     mca_btl_rbuf_registrar_unlock(registrar);
     if (decision.path == RBUF_PATH_COPY) {
-        mca_btl_rbuf_registration_give(registrar, registration);
+        mca_btl_rbuf_registration_put(registrar, registration);
         registration = NULL;
     } else if (registration == NULL) {
         registration = make(registrar, &request, &decision);

@@ -96,10 +96,9 @@ static mca_btl_rbuf_registration_t *ask(mca_btl_rbuf_registrar_t *registrar, voi
 }
 
 /* What the cache has, or makes. */
-static mca_btl_rbuf_registration_t *take(mca_btl_rbuf_registrar_t *registrar, uint32_t rank,
-                                         void *base, size_t bytes,
-                                         enum mca_btl_rbuf_purpose purpose,
-                                         struct rbuf_problem *problem)
+static mca_btl_rbuf_registration_t *get(mca_btl_rbuf_registrar_t *registrar, uint32_t rank,
+                                        void *base, size_t bytes, enum mca_btl_rbuf_purpose purpose,
+                                        struct rbuf_problem *problem)
 {
     mca_btl_rbuf_registration_t *registration = ask(registrar, base, bytes, purpose, 0);
 
@@ -112,15 +111,15 @@ static mca_btl_rbuf_registration_t *take(mca_btl_rbuf_registrar_t *registrar, ui
 }
 
 /* A look takes about a microsecond, also into an empty cache. */
-static mca_btl_rbuf_registration_t *find(mca_btl_rbuf_registrar_t *registrar, void *base,
-                                         size_t bytes, enum mca_btl_rbuf_purpose purpose)
+static mca_btl_rbuf_registration_t *lookup(mca_btl_rbuf_registrar_t *registrar, void *base,
+                                           size_t bytes, enum mca_btl_rbuf_purpose purpose)
 {
     return atomic_load_explicit(&registrar->cached, memory_order_relaxed) == 0
                ? NULL
                : ask(registrar, base, bytes, purpose, ONLY_LOOKING);
 }
 
-static void give(mca_btl_rbuf_registrar_t *registrar, mca_btl_rbuf_registration_t *registration)
+static void put(mca_btl_rbuf_registrar_t *registrar, mca_btl_rbuf_registration_t *registration)
 {
     mca_rcache_base_module_t *cache = registrar->kept;
 
@@ -137,7 +136,7 @@ static bool evict(mca_btl_rbuf_registrar_t *registrar)
 const mca_btl_rbuf_policy_t mca_btl_rbuf_cached = {.text = "registrations kept in a cache",
                                                    .open = open_cache,
                                                    .close = close_cache,
-                                                   .take = take,
-                                                   .give = give,
-                                                   .find = find,
+                                                   .get = get,
+                                                   .put = put,
+                                                   .lookup = lookup,
                                                    .evict = evict};

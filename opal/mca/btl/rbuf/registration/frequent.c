@@ -134,7 +134,7 @@ static void enter(mca_btl_rbuf_registrar_t *registrar, enum rbuf_frequent_kind k
     struct rbuf_frequent_buffer *buffer;
     struct rbuf_problem problem; /* no reason to complain: messages are copied */
     mca_btl_rbuf_registration_t *spare = NULL;
-    mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_registration_hold(
+    mca_btl_rbuf_registration_t *registration = mca_btl_rbuf_registrar_new(
         registrar, base, bytes,
         kind == RBUF_FREQUENT_GET ? MCA_BTL_RBUF_TARGET : MCA_BTL_RBUF_SOURCE, &problem);
     const uint64_t ns = registration == NULL ? 0 : registration->unreported_ns;

@@ -4,7 +4,7 @@
  * shortly before it is used again, as it predicts from when and where it was used before, and
  * deregisters it behind each use (core/helper/helper.h decides; this is its thread).
  *
- * What was not foreseen is registered by its taker, on the spot, and deregistered by the thread.
+ * Whoever gets what was not foreseen registers it, on the spot, and the thread deregisters it.
  * Memory hooks mark what is given back to the system. Without hooks that can be trusted, and where
  * the sharing of cores gives this process none (registration/sharing.h), registrations are made on
  * demand.
@@ -413,10 +413,9 @@ static enum rbuf_mr_taken take_region(struct mca_btl_rbuf_helper *helper,
                                    : rbuf_mr_claim(mrs, point->base, point->bytes, access, mr);
 }
 
-static mca_btl_rbuf_registration_t *take(mca_btl_rbuf_registrar_t *registrar, uint32_t rank,
-                                         void *base, size_t bytes,
-                                         enum mca_btl_rbuf_purpose purpose,
-                                         struct rbuf_problem *problem)
+static mca_btl_rbuf_registration_t *get(mca_btl_rbuf_registrar_t *registrar, uint32_t rank,
+                                        void *base, size_t bytes, enum mca_btl_rbuf_purpose purpose,
+                                        struct rbuf_problem *problem)
 {
     struct mca_btl_rbuf_helper *helper = registrar->kept;
     struct rbuf_use point = {.time_ns = mca_btl_rbuf_now_ns(),
@@ -442,7 +441,7 @@ static mca_btl_rbuf_registration_t *take(mca_btl_rbuf_registrar_t *registrar, ui
         break;
     case RBUF_MR_COMING:
     case RBUF_MR_NO_PLACE:
-        registration = make(registrar, base, bytes, purpose, problem); /* the taker's alone */
+        registration = make(registrar, base, bytes, purpose, problem); /* the caller's alone */
         break;
     }
     point.frames = mca_btl_rbuf_call_stack_hash();
@@ -453,7 +452,7 @@ static mca_btl_rbuf_registration_t *take(mca_btl_rbuf_registrar_t *registrar, ui
     return registration;
 }
 
-static void give(mca_btl_rbuf_registrar_t *registrar, mca_btl_rbuf_registration_t *registration)
+static void put(mca_btl_rbuf_registrar_t *registrar, mca_btl_rbuf_registration_t *registration)
 {
     struct mca_btl_rbuf_helper *helper = registrar->kept;
 
@@ -488,7 +487,7 @@ const mca_btl_rbuf_policy_t mca_btl_rbuf_helped = {.text =
                                                    .process_close = mca_btl_rbuf_sharing_close,
                                                    .open = open_helper,
                                                    .close = close_helper,
-                                                   .take = take,
-                                                   .give = give,
+                                                   .get = get,
+                                                   .put = put,
                                                    .evict = evict,
                                                    .count = count};

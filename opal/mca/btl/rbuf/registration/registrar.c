@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * A registrar (registration/registrar.h): asks its policy, and counts. Has policy "on demand". Owns
- * what the registrars of this process have, which the parameters choose, once: the only file that
- * names the policies and reuse. What configure left out is never chosen.
+ * A registrar (registration/registrar.h): asks its policy, and counts. Has policy "on demand": a
+ * registration has one reference, that of get, and put frees it. Owns which policy and which reuse
+ * the registrars of this process have. The parameters choose them, once, and no other file names
+ * them. What configure left out is never chosen.
  */
 #include "registration/registrar.h"
 
@@ -34,7 +35,7 @@ static void destroy(mca_btl_rbuf_registrar_t *registrar, mca_btl_rbuf_registrati
 }
 
 static const mca_btl_rbuf_policy_t on_demand = {
-    .text = "registered for each use", .take = make, .give = destroy};
+    .text = "registered for each use", .get = make, .put = destroy};
 
 /* ---- what is chosen ---- */
 
@@ -121,13 +122,14 @@ static void report(mca_btl_rbuf_registrar_t *registrar, void *base, size_t bytes
     }
 }
 
-mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_registrar_t *registrar,
-                                                            void *base, size_t bytes,
-                                                            enum mca_btl_rbuf_purpose purpose)
+mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_lookup(mca_btl_rbuf_registrar_t *registrar,
+                                                              void *base, size_t bytes,
+                                                              enum mca_btl_rbuf_purpose purpose)
 {
     mca_btl_rbuf_registration_t *registration =
-        registrar->policy->find != NULL ? registrar->policy->find(registrar, base, bytes, purpose)
-                                        : NULL;
+        registrar->policy->lookup != NULL
+            ? registrar->policy->lookup(registrar, base, bytes, purpose)
+            : NULL;
 
     if (registration != NULL) {
         atomic_fetch_add_explicit(&registrar->lookups, 1, memory_order_relaxed);
@@ -135,35 +137,35 @@ mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_registr
     return registration;
 }
 
-mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_registrar_t *registrar,
-                                                            uint32_t rank, void *base, size_t bytes,
-                                                            enum mca_btl_rbuf_purpose purpose,
-                                                            struct rbuf_problem *problem)
+mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_get(mca_btl_rbuf_registrar_t *registrar,
+                                                           uint32_t rank, void *base, size_t bytes,
+                                                           enum mca_btl_rbuf_purpose purpose,
+                                                           struct rbuf_problem *problem)
 {
     mca_btl_rbuf_registration_t *registration;
 
     atomic_fetch_add_explicit(&registrar->lookups, 1, memory_order_relaxed);
-    registration = registrar->policy->take(registrar, rank, base, bytes, purpose, problem);
+    registration = registrar->policy->get(registrar, rank, base, bytes, purpose, problem);
     if (registration != NULL) {
         report(registrar, base, bytes, registration);
     }
     return registration;
 }
 
-mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_hold(mca_btl_rbuf_registrar_t *registrar,
-                                                            void *base, size_t bytes,
-                                                            enum mca_btl_rbuf_purpose purpose,
-                                                            struct rbuf_problem *problem)
+mca_btl_rbuf_registration_t *mca_btl_rbuf_registrar_new(mca_btl_rbuf_registrar_t *registrar,
+                                                        void *base, size_t bytes,
+                                                        enum mca_btl_rbuf_purpose purpose,
+                                                        struct rbuf_problem *problem)
 {
     atomic_fetch_add_explicit(&registrar->lookups, 1, memory_order_relaxed);
     return make(registrar, 0, base, bytes, purpose, problem);
 }
 
-void mca_btl_rbuf_registration_give(mca_btl_rbuf_registrar_t *registrar,
-                                    mca_btl_rbuf_registration_t *registration)
+void mca_btl_rbuf_registration_put(mca_btl_rbuf_registrar_t *registrar,
+                                   mca_btl_rbuf_registration_t *registration)
 {
     if (registration != NULL) {
-        registrar->policy->give(registrar, registration);
+        registrar->policy->put(registrar, registration);
     }
 }
 

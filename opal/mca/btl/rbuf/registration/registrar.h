@@ -3,15 +3,25 @@
  * Every registration of user memory of a registrar, by a policy that is chosen once, when the
  * component opens (registrar.c):
  *
- * - on demand: made for each use, and its taker's (registrar.c);
+ * - on demand: made for each use (registrar.c);
  * - cached: kept in OPAL's grdma cache (registration/cache.c), protocols rcache and auto;
  * - helped: made by a thread shortly before their use (registration/helper.c), protocol helper.
  *
- * Beside it reuse holds registrations of buffers that the program uses often
+ * Beside it reuse has registrations of buffers that the program uses often
  * (registration/reuse.h).
  *
- * What is taken as a target may be written by the adapter and by peers. Quiet: says nothing when
- * the adapter refuses. No lock is held, but for mca_btl_rbuf_memory_allocate().
+ * Who has a reference:
+ *
+ *   get      the caller, until put; made if the policy has none for the memory
+ *   lookup   likewise, of one that is there already; none is made
+ *   put      nobody: the policy keeps the registration, or frees it
+ *   new      no references: the caller owns it, and frees it; the policy does not know it
+ *
+ * A registration with a reference stays registered. A policy keeps one without references only
+ * until its memory is given back to the system.
+ *
+ * A registration that is had as a target may be written by the adapter and by peers. Nothing here
+ * reports that the adapter refuses. No lock is held, but for mca_btl_rbuf_memory_allocate().
  */
 #ifndef BTL_RBUF_REGISTRAR_H
 #define BTL_RBUF_REGISTRAR_H
@@ -59,19 +69,18 @@ typedef struct {
     bool (*open)(mca_btl_rbuf_registrar_t *registrar);
     void (*close)(mca_btl_rbuf_registrar_t *registrar);
 
-    /* As mca_btl_rbuf_registration_take(). */
-    mca_btl_rbuf_registration_t *(*take)(mca_btl_rbuf_registrar_t *registrar, uint32_t rank,
-                                         void *base, size_t bytes,
-                                         enum mca_btl_rbuf_purpose purpose,
-                                         struct rbuf_problem *problem);
-    void (*give)(mca_btl_rbuf_registrar_t *registrar, mca_btl_rbuf_registration_t *registration);
+    /* As mca_btl_rbuf_registration_get() and _put(). */
+    mca_btl_rbuf_registration_t *(*get)(mca_btl_rbuf_registrar_t *registrar, uint32_t rank,
+                                        void *base, size_t bytes, enum mca_btl_rbuf_purpose purpose,
+                                        struct rbuf_problem *problem);
+    void (*put)(mca_btl_rbuf_registrar_t *registrar, mca_btl_rbuf_registration_t *registration);
 
-    /* As mca_btl_rbuf_registration_find(); NULL: none is made before it is taken. */
-    mca_btl_rbuf_registration_t *(*find)(mca_btl_rbuf_registrar_t *registrar, void *base,
-                                         size_t bytes, enum mca_btl_rbuf_purpose purpose);
+    /* As mca_btl_rbuf_registration_lookup(); NULL: none is there before get. */
+    mca_btl_rbuf_registration_t *(*lookup)(mca_btl_rbuf_registrar_t *registrar, void *base,
+                                           size_t bytes, enum mca_btl_rbuf_purpose purpose);
 
-    /* Gives up a registration that nobody uses; false: there is none. With or without lock. NULL:
-     * it keeps none. */
+    /* Deregisters a registration without references; false: there is none. With or without lock.
+     * NULL: it keeps none. */
     bool (*evict)(mca_btl_rbuf_registrar_t *registrar);
 
     /* Counters of predictions; NULL: it predicts nothing. */
@@ -118,28 +127,30 @@ void mca_btl_rbuf_registrars_close(void);
 int mca_btl_rbuf_registrar_open(mca_btl_rbuf_registrar_t *registrar);
 void mca_btl_rbuf_registrar_close(mca_btl_rbuf_registrar_t *registrar);
 
-/* A registration that contains [base, base + bytes), to be given back; NULL with *problem filled.
- * `rank` is whom the message is for or from; 0: not known. */
-mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_take(mca_btl_rbuf_registrar_t *registrar,
-                                                            uint32_t rank, void *base, size_t bytes,
-                                                            enum mca_btl_rbuf_purpose purpose,
-                                                            struct rbuf_problem *problem);
-void mca_btl_rbuf_registration_give(mca_btl_rbuf_registrar_t *registrar,
-                                    mca_btl_rbuf_registration_t *registration);
+/* A reference to a registration that contains [base, base + bytes), which is made if there is none.
+ * NULL with *problem filled. `rank` is whom the message is for or from; 0: not known. */
+mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_get(mca_btl_rbuf_registrar_t *registrar,
+                                                           uint32_t rank, void *base, size_t bytes,
+                                                           enum mca_btl_rbuf_purpose purpose,
+                                                           struct rbuf_problem *problem);
 
-/* A registration outside of the policy. The caller owns it, and frees it with
+/* The same of a registration that is there already, or NULL. */
+mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_lookup(mca_btl_rbuf_registrar_t *registrar,
+                                                              void *base, size_t bytes,
+                                                              enum mca_btl_rbuf_purpose purpose);
+
+/* Ends the reference; NULL is left alone. */
+void mca_btl_rbuf_registration_put(mca_btl_rbuf_registrar_t *registrar,
+                                   mca_btl_rbuf_registration_t *registration);
+
+/* mca_btl_rbuf_registration_new(), and counts it. The caller owns it, and frees it with
  * mca_btl_rbuf_registration_free(). It stays when the program gives its memory back to the system:
- * the holder listens to the memory hooks, and stops using it then. (OPAL's cache would print a
- * warning and end the process if a registration that was taken from it were in use then.) */
-mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_hold(mca_btl_rbuf_registrar_t *registrar,
-                                                            void *base, size_t bytes,
-                                                            enum mca_btl_rbuf_purpose purpose,
-                                                            struct rbuf_problem *problem);
-
-/* One that is made already, taken as by mca_btl_rbuf_registration_take(), or NULL. */
-mca_btl_rbuf_registration_t *mca_btl_rbuf_registration_find(mca_btl_rbuf_registrar_t *registrar,
-                                                            void *base, size_t bytes,
-                                                            enum mca_btl_rbuf_purpose purpose);
+ * the owner listens to the memory hooks, and stops using it then. (A reference would not do: OPAL's
+ * cache prints a warning and ends the process if one is left then.) */
+mca_btl_rbuf_registration_t *mca_btl_rbuf_registrar_new(mca_btl_rbuf_registrar_t *registrar,
+                                                        void *base, size_t bytes,
+                                                        enum mca_btl_rbuf_purpose purpose,
+                                                        struct rbuf_problem *problem);
 
 /* As rbuf_memory_allocate(); the cache gives up what nobody uses for it. With or without lock. */
 int mca_btl_rbuf_memory_allocate(mca_btl_rbuf_registrar_t *registrar, size_t bytes, unsigned access,

@@ -30,7 +30,7 @@ typedef struct {
     mca_rcache_base_registration_t base;
     struct ibv_mr *mr;
     enum mca_btl_rbuf_purpose rights; /* that were had */
-    struct rbuf_mr *region;           /* policy helper: whose it is; NULL: the taker's */
+    struct rbuf_mr *region;           /* policy helper: whose it is; NULL: the caller's of get */
     _Atomic uint64_t unreported_ns;   /* protocol auto: what it took; 0: the choice knows */
 } mca_btl_rbuf_registration_t;
 
