@@ -89,7 +89,8 @@ rbuf_glue_sources = \
 	%reldir%/module/module.h \
 	%reldir%/module/module_open.c \
 	%reldir%/module/process.c \
-	%reldir%/module/ring.c \
+	%reldir%/module/ring_memory.c \
+	%reldir%/module/ring_options.c \
 	%reldir%/module/staging.c \
 	%reldir%/module/thresholds.h \
 	%reldir%/registration/auto.c \

@@ -242,7 +242,8 @@ uint32_t mca_btl_rbuf_mailbox_rkey(const mca_btl_rbuf_module_t *module,
                                    const struct rbuf_mailbox *mailbox);
 void mca_btl_rbuf_mailboxes_close(mca_btl_rbuf_module_t *module);
 
-/* Memory for eager rings (ring.c). */
+/* Eager rings: their geometry (ring_options.c), 0 slots without any; their memory (ring_memory.c).
+ */
 struct rbuf_ring_options mca_btl_rbuf_ring_options(const struct rbuf_port *port);
 void mca_btl_rbuf_ring_wanted(mca_btl_rbuf_module_t *module); /* no lock is held */
 void mca_btl_rbuf_rings_close(mca_btl_rbuf_module_t *module);

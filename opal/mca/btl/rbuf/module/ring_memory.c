@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Memory for eager rings: found when core asks for it, one ring at a time, and kept as long as the
- * module. A process pins as many rings as it has had partners at once, in both directions: at most
- * three times the polling set.
+ * Owns the memory of eager rings. It is registered when core asks for it, one ring at a time, and
+ * kept as long as the module: core leases it to one peer after the other. A process pins as many
+ * rings as it has had partners at once, in both directions: at most three times the polling set.
+ *
+ * Invariants: `rings` has `ring_count` rings, and none leaves it before the module closes.
+ * Threads: the module's lock guards `rings`. Memory is registered without it. Core asks for one
+ * ring at a time, so `ring_count` has one writer, who reads it without the lock.
  */
 #include "module/module.h"
 
 #include <stdlib.h>
 
 #include "params/help.h"
-#include "params/params.h"
-#include "core/eager/ring_long.h"
 
 /* Memory for one ring, leased to core. */
 struct mca_btl_rbuf_ring {
@@ -18,31 +20,6 @@ struct mca_btl_rbuf_ring {
     struct rbuf_memory memory;
     struct rbuf_ring_memory core;
 };
-
-/* Payload of the longest message, bytes. */
-static uint32_t longest(void)
-{
-    const uint64_t asked = mca_btl_rbuf_params.ring_longest;
-    const uint64_t eager = mca_btl_rbuf_eager_most(&mca_btl_rbuf_process.module_template);
-    const uint64_t bytes = asked < eager ? asked : eager; /* auto is more than any */
-
-    return (uint32_t) (bytes < RBUF_RING_BYTES_MAX ? bytes : RBUF_RING_BYTES_MAX);
-}
-
-struct rbuf_ring_options mca_btl_rbuf_ring_options(const struct rbuf_port *port)
-{
-    const struct mca_btl_rbuf_params *params = &mca_btl_rbuf_params;
-
-    /* A message is found by its last word, which is trusted or has a checksum. */
-    if (params->polling_set == 0 || port->subblock == RBUF_SUBBLOCK_OFF) {
-        return (struct rbuf_ring_options){0};
-    }
-    return (struct rbuf_ring_options){.slots = (uint32_t) params->ring_slots,
-                                      .slot_bytes = (uint32_t) params->ring_slot_size,
-                                      .set = (uint32_t) params->polling_set,
-                                      .threshold = (uint32_t) params->ring_threshold,
-                                      .longest = longest()};
-}
 
 /* RBUF_EVENT_RING_MEMORY. Not to have any is no error: messages go over send/receive. */
 void mca_btl_rbuf_ring_wanted(mca_btl_rbuf_module_t *module)
