@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * put, get and atomics. Those of ob1 return OPAL_SUCCESS: what cannot go now is queued in core,
- * since it gives up a transfer for good when a put fails. osc/rdma is told to ask again when there
- * are no words for its atomics, or no fragments.
+ * Puts, gets and atomics of the BTL interface, for ob1 and for osc/rdma.
  *
- * Puts and gets that are small, or all of them with the protocols that copy, come without a handle
- * of their local memory: a put that travels inside the request needs none. Longer ones are done
- * from and into memory that is registered for being used often (reuse), or else by a copy in a
- * fragment of ours, as osc/rdma would, or in chunks (btl/operation.c).
+ * Errors. ob1 does not call again when a put fails: its message would be lost. So for ob1 these
+ * functions return OPAL_SUCCESS, and core queues what cannot be posted yet. osc/rdma calls again
+ * after OPAL_ERR_OUT_OF_RESOURCE. It gets that while no fragment is free, or no registered word for
+ * the result of an atomic.
  *
- * Those of one-sided code, whose remote handle is a window's, core may hold (core/onesided/rma.h),
- * with their registration; who waits for a registration waits for these as for others. ob1's are
- * not.
+ * Local memory. Open MPI registers no local memory for small operations, nor for any with the
+ * protocols that copy (set_registration_thresholds() of module/module_open.c). Without such a
+ * handle,
  *
- * A put into staging is complete when its last chunk is posted; the FIN which ob1 sends from inside
- * its callback is delivered behind the data (btl/callback.h). A put into registered memory is
- * complete when it has arrived.
+ *   - a put that fits into the work request goes inline;
+ *   - what is in memory that reuse has registered goes in place;
+ *   - all else is copied to or from a fragment, or in chunks (btl/operation.c).
+ *
+ * Remote memory. A remote handle of a window says that one-sided code has started the operation.
+ * Core may delay such an operation (core/onesided/rma.h). It keeps its registration meanwhile, and
+ * others that need room for theirs wait for it as for any operation. Core delays none of ob1's.
+ *
+ * Completion. The callback of a put into registered memory runs when the data has arrived. The
+ * callback of a put into staging runs when the last chunk is posted. ob1 sends its FIN from there,
+ * and the receiver delivers that FIN behind the data (btl/callback.h).
+ *
+ * Threads: any. Each function takes the module's lock, unless it says that its caller has it.
  */
 #include "btl/btl.h"
 

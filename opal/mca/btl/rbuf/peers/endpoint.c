@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Endpoints: a peer process on one port; there is one for each pair of ports that
- * connect/pairing.h makes of those of the two processes. Made when Open MPI adds the process or
- * when that calls, whichever is first; connected at the first use (peers/connect.c). Open MPI
- * adds every process of the node at start: a peer that is never spoken to costs the endpoint and
- * core's peer, nothing pinned, and no descriptor.
+ * Endpoints. An endpoint is one peer process on one port of ours. Two processes with several ports
+ * have an endpoint for each pair of ports that connect/pairing.h chooses.
  *
- *     peers/connect.c has the ways from IDLE to CONNECTED
- *     CONNECTED -> DISCONNECTED -> IDLE        the peer has left, and nothing of it is left
+ * An endpoint is made when Open MPI adds the process, or earlier, if the process connects to us
+ * first. It connects at its first use (peers/connect.c). Open MPI adds all processes of the node at
+ * start. So an endpoint that is not used has memory for itself and for core's peer, but no pinned
+ * memory, queue pair or file descriptor.
+ *
+ *     IDLE -> ... -> CONNECTED                 peers/connect.c has the states between
+ *     CONNECTED -> DISCONNECTED -> IDLE        the peer has closed; all that it had is freed
  *     any -> FAILED                            the peer is lost
- *     FAILED, DISCONNECTED -> GONE -> IDLE     lost, and it has left: in either order
+ *     FAILED, DISCONNECTED -> GONE -> IDLE     the peer is lost and has closed, in either order
  *
- * The caller holds the module's lock, but where it says otherwise.
+ * Threads: the caller has the module's lock, unless endpoint.h says otherwise.
  */
 #include "peers/endpoint.h"
 

@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Early data of packed messages (core/rendezvous/early.h).
+ * Early data (core/rendezvous/early.h) of packed messages: those whose datatype is not contiguous,
+ * so that Open MPI's convertor packs them.
  *
- * Open MPI shows the data of a message when it prepares the rendezvous, and again for each fragment
- * once that is answered. In between a copy of its convertor packs the first of them into a slot at
- * the receiver. What Open MPI asks for then is there already: its header of the fragment follows,
- * in a message that says which blocks are the payload. Further fragments are packed by the copy,
- * too, and sent as usual. All of these go by one queue pair, so that they are unpacked in order:
- * Open MPI 4.1.4 unpacks types with nested loops wrongly out of order.
+ * Open MPI hands over the convertor of such a message for its RTS, and again for each fragment
+ * after the receiver's ACK. In between, a clone of the convertor packs the first bytes of the
+ * message, and rbuf writes them into a slot at the receiver. When Open MPI then asks for the
+ * fragments of these bytes, rbuf sends only Open MPI's headers: each names the blocks of the slot
+ * that are its payload. The clone packs all further fragments, too, and these are sent whole.
  *
- * No more than IN_FLIGHT_MOST chunks are on their way: a fragment comes behind all that was written
- * before, and the receiver could unpack nothing meanwhile.
+ * Order. All of this goes by one queue pair, so that the receiver unpacks in order. Open MPI 4.1.4
+ * unpacks datatypes with nested loops wrongly out of order.
  *
- * One message of an endpoint at a time, known by its convertor: between its rendezvous and its last
- * fragment nothing else has that one. Open MPI's convertor is made to count what the copy has
- * packed, but the rest of it stays where it was: Open MPI 4.1.4 would move it by a way that is
- * wrong for types with nested loops. Should Open MPI ask for other bytes than come next, the copy
- * starts anew where they are, and no later message of the connection has early data.
+ * Limit. While more than IN_FLIGHT_MOST chunks are in flight none is packed: the first fragment
+ * waits behind all chunks that were posted before it, and the receiver can unpack nothing until
+ * then.
  *
- *     NONE -> PREPARED -> PACKING -> ASKED -> NONE
- *                                    ASKED -> ASTRAY -> BARRED
+ * One message. An endpoint has one such message at a time. Its convertor identifies it: no other
+ * message uses that between the RTS and the last fragment. For each fragment rbuf adds to the count
+ * of packed bytes in Open MPI's convertor, and does not move its position in the datatype: Open MPI
+ * 4.1.4 moves it wrongly with nested loops. If Open MPI asks for bytes at another position than the
+ * clone's, rbuf drops what is left in the slot and sets the clone to that position. From then on no
+ * message of the connection has early data.
+ *
+ *     NONE -> PREPARED    Open MPI has prepared the RTS
+ *     PREPARED -> PACKING the RTS is sent, with a slot; without one PREPARED -> NONE
+ *     PACKING -> ASKED    Open MPI asks for the first fragment
+ *     ASKED -> NONE       Open MPI has the last fragment
+ *     ASKED -> ASTRAY     Open MPI has asked for another position
+ *     ASTRAY -> BARRED    Open MPI has the last fragment; the end
  *
  * Threads: the module's lock guards all of it.
  */
@@ -38,21 +47,21 @@
 /* What the packed messages of an endpoint wait for. */
 typedef enum {
     MCA_BTL_RBUF_PACKED_NONE,     /* the next message */
-    MCA_BTL_RBUF_PACKED_BARRED,   /* nothing: Open MPI asked for other bytes once */
-    MCA_BTL_RBUF_PACKED_PREPARED, /* its rendezvous to be sent */
+    MCA_BTL_RBUF_PACKED_BARRED,   /* nothing: Open MPI once asked for another position */
+    MCA_BTL_RBUF_PACKED_PREPARED, /* its RTS to be sent */
     MCA_BTL_RBUF_PACKED_PACKING,  /* progress, which packs: on module->packing */
     MCA_BTL_RBUF_PACKED_ASKED,    /* Open MPI to ask for the next fragment: no more early data */
     MCA_BTL_RBUF_PACKED_ASTRAY    /* the same; it is the last that had early data */
 } mca_btl_rbuf_packed_state_t;
 
-/* The message of packed data to an endpoint that has early data . */
+/* The packed message to an endpoint that has early data. */
 struct mca_btl_rbuf_packed {
     mca_btl_rbuf_packed_state_t state;
     mca_btl_base_endpoint_t *endpoint;
     const struct opal_convertor_t *convertor; /* Open MPI's */
-    struct opal_convertor_t copy;             /* that packs */
+    struct opal_convertor_t clone;            /* its clone, which packs */
     size_t claimed;                           /* bytes, that Open MPI asked for */
-    const mca_btl_rbuf_frag_t *rendezvous;    /* PREPARED */
+    const mca_btl_rbuf_frag_t *rendezvous;    /* PREPARED: its RTS */
     struct rbuf_early_data *early;            /* its slot; NULL: it was given up */
     uint32_t blocks;                          /* that are packed there */
     uint32_t named;                           /* of them, those that Open MPI asked for */
@@ -95,7 +104,7 @@ static struct mca_btl_rbuf_packed *packed_make(mca_btl_base_endpoint_t *endpoint
     struct mca_btl_rbuf_packed *packed = calloc(1, sizeof(*packed)); /* NONE */
 
     if (packed != NULL) {
-        OBJ_CONSTRUCT(&packed->copy, opal_convertor_t);
+        OBJ_CONSTRUCT(&packed->clone, opal_convertor_t);
         packed->endpoint = endpoint;
     }
     return packed;
@@ -128,8 +137,8 @@ void mca_btl_rbuf_packed_prepare(mca_btl_rbuf_module_t *module, mca_btl_base_end
     packed = is_possible(endpoint, convertor) ? packed_of(endpoint, convertor) : NULL;
     if (packed != NULL && (packed->state == MCA_BTL_RBUF_PACKED_NONE ||
                            packed->state == MCA_BTL_RBUF_PACKED_PREPARED)) {
-        opal_convertor_cleanup(&packed->copy);
-        opal_convertor_clone(convertor, &packed->copy, 1);
+        opal_convertor_cleanup(&packed->clone);
+        opal_convertor_clone(convertor, &packed->clone, 1);
         packed->state = MCA_BTL_RBUF_PACKED_PREPARED;
         packed->convertor = convertor;
         packed->claimed = convertor->bConverted;
@@ -143,7 +152,7 @@ void mca_btl_rbuf_packed_prepare(mca_btl_rbuf_module_t *module, mca_btl_base_end
 
 static bool all_packed(const struct mca_btl_rbuf_packed *packed)
 {
-    return packed->copy.bConverted >= packed->copy.local_size;
+    return packed->clone.bConverted >= packed->clone.local_size;
 }
 
 /* Packs one block; false if nothing came of it. */
@@ -153,7 +162,7 @@ static bool pack_block(struct mca_btl_rbuf_packed *packed, struct rbuf_tx_chunk 
     size_t bytes = payload;
 
     if (all_packed(packed) ||
-        !mca_btl_rbuf_pack(&packed->copy, rbuf_early_block(packed->endpoint->peer, chunk, i),
+        !mca_btl_rbuf_pack(&packed->clone, rbuf_early_block(packed->endpoint->peer, chunk, i),
                            &bytes) ||
         bytes == 0) {
         return false;
@@ -225,17 +234,17 @@ bool mca_btl_rbuf_packed_start(mca_btl_base_endpoint_t *endpoint, mca_btl_rbuf_f
 
 /* ---- what Open MPI asks for ---- */
 
-/* What Open MPI asks for is not what comes next. From the beginning, in one move, the copy does get
- * there. */
+/* What Open MPI asks for is not what comes next. From the beginning, in one move, the clone does
+ * get there. */
 static void start_anew(struct mca_btl_rbuf_packed *packed, size_t position)
 {
     size_t beginning = 0;
 
     abandon(packed);
     packed->state = MCA_BTL_RBUF_PACKED_ASTRAY;
-    opal_convertor_set_position(&packed->copy, &beginning);
+    opal_convertor_set_position(&packed->clone, &beginning);
     packed->claimed = position;
-    opal_convertor_set_position(&packed->copy, &position);
+    opal_convertor_set_position(&packed->clone, &position);
 }
 
 /* Blocks that wait, as many as a fragment of `most` bytes can have; 0 if the first is too long. */
@@ -284,13 +293,13 @@ static mca_btl_rbuf_frag_t *pack_fragment(mca_btl_rbuf_module_t *module,
                                           size_t most)
 {
     mca_btl_rbuf_frag_t *frag = mca_btl_rbuf_frag_take_locked(module, module->room[RBUF_BULK]);
-    size_t bytes = mca_btl_rbuf_packed_size(&module->super, &packed->copy, reserve);
+    size_t bytes = mca_btl_rbuf_packed_size(&module->super, &packed->clone, reserve);
 
     if (frag == NULL) {
         return NULL;
     }
     bytes = bytes < most ? bytes : most;
-    if (!mca_btl_rbuf_pack(&packed->copy, (unsigned char *) (frag->am.header + 1) + reserve,
+    if (!mca_btl_rbuf_pack(&packed->clone, (unsigned char *) (frag->am.header + 1) + reserve,
                            &bytes)) {
         mca_btl_rbuf_frag_give(frag);
         return NULL;
@@ -359,7 +368,7 @@ void mca_btl_rbuf_packed_close(mca_btl_base_endpoint_t *endpoint)
 {
     if (endpoint->packed != NULL) {
         leave(endpoint->packed);
-        OBJ_DESTRUCT(&endpoint->packed->copy);
+        OBJ_DESTRUCT(&endpoint->packed->clone);
         free(endpoint->packed);
         endpoint->packed = NULL;
     }
