@@ -21,10 +21,10 @@
 #include "osc_rbuf_results.h"
 #include "osc_rbuf_sync.h"
 #include "osc_rbuf_target.h"
-#include "osc_rbuf_way.h"
+#include "osc_rbuf_path.h"
 #include "osc_rbuf_windows.h"
 
-/* An accumulate on its way into messages. */
+/* An accumulate that is being packed. */
 struct accumulate {
     enum osc_rbuf_record_kind kind;
     const struct osc_rbuf_target *target;
@@ -90,11 +90,11 @@ static size_t send_elements(struct osc_rbuf_window *window, const struct accumul
     return at;
 }
 
-/* Before an operation is packed: in a passive epoch decides the way that it goes, in an active one
+/* Before an operation is packed: in a passive epoch decides its path, in an active one
  * does nothing. `payload` and `answer` are bytes. The lock is held, and may be given up. */
-static int choose_way(struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
-                      MPI_Op op, const struct osc_rbuf_elements *elements, size_t payload,
-                      size_t answer)
+static int choose_path(struct osc_rbuf_window *window, const struct osc_rbuf_target *target,
+                       MPI_Op op, const struct osc_rbuf_elements *elements, size_t payload,
+                       size_t answer)
 {
     const unsigned reads = answer > 0 ? OSC_RBUF_READS : 0;
     const struct osc_rbuf_need need = {
@@ -105,7 +105,7 @@ static int choose_way(struct osc_rbuf_window *window, const struct osc_rbuf_targ
         .answer = answer > 0 ? sizeof(struct osc_rbuf_record) + osc_rbuf_padded(answer) : 0};
 
     return window->access == OSC_RBUF_ACCESS_PASSIVE
-               ? osc_rbuf_way_prepare(window, target->rank, &need)
+               ? osc_rbuf_path_prepare(window, target->rank, &need)
                : MPI_SUCCESS;
 }
 
@@ -119,8 +119,8 @@ static int send_accumulate(struct osc_rbuf_window *window, const struct accumula
     const size_t array = accumulate->elements.count * accumulate->elements.extent;
     size_t left = accumulate->elements.count;
     int status =
-        choose_way(window, target, accumulate->op, &accumulate->elements,
-                   accumulate->array != NULL ? array : 0, accumulate->result >= 0 ? array : 0);
+        choose_path(window, target, accumulate->op, &accumulate->elements,
+                    accumulate->array != NULL ? array : 0, accumulate->result >= 0 ? array : 0);
 
     osc_rbuf_make_room(window, target->rank,
                        2 + description / osc_rbuf_room() + array / osc_rbuf_room(),
@@ -290,7 +290,7 @@ static int compare_and_swap(struct osc_rbuf_window *window, const struct osc_rbu
         return status;
     }
     status =
-        choose_way(window, target, MPI_REPLACE, &elements, 2 * elements.extent, elements.extent);
+        choose_path(window, target, MPI_REPLACE, &elements, 2 * elements.extent, elements.extent);
     if (status != OMPI_SUCCESS) {
         return status;
     }
@@ -361,16 +361,16 @@ int osc_rbuf_raccumulate(const void *origin, osc_rbuf_count_t origin_count,
                                target_count, target_type, op, win);
 }
 
-/* Sends what is packed for the target on the way of the last operation, behind which nothing may
+/* Sends what is packed for the target on the path of the last operation, behind which nothing may
  * come for long. The lock is held, and may be given up. */
 static int send_packed(struct osc_rbuf_window *window, int target)
 {
     const struct osc_rbuf_peer *peer = &window->peers[target];
 
-    if (peer->packing[peer->way.chosen] == NULL) {
+    if (peer->packing[peer->path.chosen] == NULL) {
         return MPI_SUCCESS;
     }
-    return peer->way.chosen == OSC_RBUF_BY_AM
+    return peer->path.chosen == OSC_RBUF_BY_AM
                ? osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA)
                : osc_rbuf_send_soon(window, target);
 }

@@ -3,9 +3,10 @@
  * Operations of passive epochs as active messages of the transport (btl/service.h): its thread
  * has them done while the target computes. Where that cannot be they go as messages of MPI.
  *
- * At the target both ways are done with the lock held, one message after another: so operations are
- * atomic with each other, whichever way they come. rbuf's thread only tries the lock, and does
- * requests alone: answers complete what the program waits for, and are the process's.
+ * At the target messages of both paths are done with the lock held, one message after another: so
+ * operations are atomic with each other, whichever path they take. rbuf's thread only tries the
+ * lock, and does requests alone: answers complete what the program waits for, and are the
+ * process's.
  *
  * Each process has a key for each of its windows, which it tells the others when the window is
  * made.

@@ -62,8 +62,8 @@ void osc_rbuf_wait(struct osc_rbuf_window *window,
  * own, or MPI_SUCCESS. The lock is held. */
 int osc_rbuf_first_error(struct osc_rbuf_window *window, int epoch);
 
-/* What the program does (`what`) does not fit the states. Says so at osc_base_verbose 10, and returns
- * OMPI_ERR_RMA_SYNC. With or without the lock. */
+/* What the program does (`what`) does not fit the states. Says so at osc_base_verbose 10, and
+ * returns OMPI_ERR_RMA_SYNC. With or without the lock. */
 int osc_rbuf_refuse(const struct osc_rbuf_window *window, const char *what);
 
 #endif

@@ -12,11 +12,11 @@ struct osc_rbuf_flush {
     TAILQ_ENTRY(osc_rbuf_flush) link;
     SLIST_ENTRY(osc_rbuf_flush) link_of_peer;
     uint64_t number;
-    enum osc_rbuf_way way;
+    enum osc_rbuf_path path;
 };
 
 struct osc_rbuf_flush *osc_rbuf_flush_begin(struct osc_rbuf_window *window, int target,
-                                            enum osc_rbuf_way way)
+                                            enum osc_rbuf_path path)
 {
     struct osc_rbuf_flush *flush = malloc(sizeof(*flush));
     struct osc_rbuf_flush *last = SLIST_FIRST(&window->peers[target].flush.unanswered);
@@ -24,7 +24,7 @@ struct osc_rbuf_flush *osc_rbuf_flush_begin(struct osc_rbuf_window *window, int 
     if (flush == NULL) {
         return NULL;
     }
-    *flush = (struct osc_rbuf_flush){.number = ++window->flush.last, .way = way};
+    *flush = (struct osc_rbuf_flush){.number = ++window->flush.last, .path = path};
     TAILQ_INSERT_TAIL(&window->flush.unanswered, flush, link);
     while (last != NULL && SLIST_NEXT(last, link_of_peer) != NULL) {
         last = SLIST_NEXT(last, link_of_peer); /* one for each thread at most, or nearly */
@@ -53,23 +53,23 @@ bool osc_rbuf_is_flushed(const struct osc_rbuf_window *window, int target, uint6
     return oldest == NULL || oldest->number > number;
 }
 
-void osc_rbuf_unflushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way)
+void osc_rbuf_unflushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_path path)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
 
     if (!osc_rbuf_is_unflushed(peer)) {
         LIST_INSERT_HEAD(&window->flush.unflushed, peer, flush.link);
     }
-    peer->flush.unflushed[way] = true;
+    peer->flush.unflushed[path] = true;
 }
 
-void osc_rbuf_flushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way)
+void osc_rbuf_flushed(struct osc_rbuf_window *window, int target, enum osc_rbuf_path path)
 {
     struct osc_rbuf_flush *flush;
 
     SLIST_FOREACH(flush, &window->peers[target].flush.unanswered, link_of_peer)
     {
-        if (flush->way == way) {
+        if (flush->path == path) {
             osc_rbuf_flush_end(window, target, flush);
             return;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The inbox: a table of what each kind of message does, and the way from a message to it.
+ * The inbox: a table of what each kind of message does, and how a message gets there.
  */
 #include "osc_rbuf_inbox.h"
 

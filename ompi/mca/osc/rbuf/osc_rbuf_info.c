@@ -5,7 +5,7 @@
  * MPI does not know changes nothing; Open MPI 4.1 leaves the key out then.
  *
  *   accumulate_ordering  which pairs of operations keep their order: decides whether an operation
- *                        waits for those that went the other way (osc_rbuf_way.h)
+ *                        waits for those on the other path (osc_rbuf_path.h)
  *   accumulate_ops       changes nothing: packed operations are atomic with all others of the
  *                        window, whatever they are
  *

@@ -134,17 +134,17 @@ struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int targ
                                               [OSC_RBUF_ACCESS_PASSIVE] = OSC_RBUF_PASSIVE_DATA};
     struct osc_rbuf_peer *peer = &window->peers[target];
     const bool passive = window->access == OSC_RBUF_ACCESS_PASSIVE;
-    const enum osc_rbuf_way way = passive ? peer->way.chosen : OSC_RBUF_BY_MPI;
+    const enum osc_rbuf_path path = passive ? peer->path.chosen : OSC_RBUF_BY_MPI;
     struct osc_rbuf_record *record = NULL;
 
     if (passive) {
-        osc_rbuf_unflushed(window, target, way);
+        osc_rbuf_unflushed(window, target, path);
     }
     while (record == NULL) {
-        if (peer->packing[way] == NULL && (peer->packing[way] = osc_rbuf_buffer_take()) == NULL) {
+        if (peer->packing[path] == NULL && (peer->packing[path] = osc_rbuf_buffer_take()) == NULL) {
             return NULL;
         }
-        record = osc_rbuf_buffer_append(peer->packing[way], bytes);
+        record = osc_rbuf_buffer_append(peer->packing[path], bytes);
         if (record == NULL && osc_rbuf_send(window, target, full[window->access]) != MPI_SUCCESS) {
             return NULL;
         }

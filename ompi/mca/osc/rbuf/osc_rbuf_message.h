@@ -10,15 +10,15 @@
 #include "osc_rbuf_buffer.h"
 
 /* Room for a record, which is cleared, with `bytes` behind it in the message for a target, on the
- * way that was chosen. A full message leaves before. NULL if it cannot, or without memory. */
+ * path that was chosen. A full message leaves before. NULL if it cannot, or without memory. */
 struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int target, size_t bytes);
 
-/* Sends what was packed for a target on the way of MPI. As OSC_RBUF_COMPLETE,
+/* Sends what was packed for a target on MPI's path. As OSC_RBUF_COMPLETE,
  * OSC_RBUF_COMPLETE_UNCHECKED or OSC_RBUF_PASSIVE_FLUSH the kind leaves also if nothing was packed.
  * With another kind the caller knows that something was. */
 int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind);
 
-/* Sends what was packed in a passive epoch for a target on the way of MPI, and that is something.
+/* Sends what was packed in a passive epoch for a target on MPI's path, and that is something.
  * It leaves at once. While many messages for the target have not left it is late instead: it leaves
  * with Open MPI's progress, and what is packed meanwhile with it. Else a program with a hundred
  * thousand requests had as many messages. */

@@ -11,7 +11,7 @@
  * How the two live together. Active epochs are ours alone: below never hears of fence, post or
  * start. What has to go below inside of one goes under lock_all(MPI_MODE_NOCHECK) there, which is
  * opened with the first such operation and closed, and with it complete, before the
- * synchronisation is sent. Accumulates of one epoch never take both ways, as they would not be
+ * synchronisation is sent. Accumulates of one epoch never take both paths, as they would not be
  * atomic with each other: all of them are packed, long ones in several messages.
  *
  * A fence sums up how many messages of the epoch each process has to expect, and ends when they are

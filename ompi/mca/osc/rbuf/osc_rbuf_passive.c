@@ -63,17 +63,17 @@ int osc_rbuf_passive_lock_all(int mode, ompi_win_t *win)
 
 /* ---- flushes ---- */
 
-/* Asks on one of the ways. The lock is held; an active message may have it given up. */
-static int ask_by(struct osc_rbuf_window *window, int target, enum osc_rbuf_way way)
+/* Asks on one of the paths. The lock is held; an active message may have it given up. */
+static int ask_by(struct osc_rbuf_window *window, int target, enum osc_rbuf_path path)
 {
-    struct osc_rbuf_flush *flush = osc_rbuf_flush_begin(window, target, way);
+    struct osc_rbuf_flush *flush = osc_rbuf_flush_begin(window, target, path);
     int status;
 
     if (flush == NULL) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    status = way == OSC_RBUF_BY_AM ? osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_FLUSH)
-                                   : osc_rbuf_send(window, target, OSC_RBUF_PASSIVE_FLUSH);
+    status = path == OSC_RBUF_BY_AM ? osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_FLUSH)
+                                    : osc_rbuf_send(window, target, OSC_RBUF_PASSIVE_FLUSH);
     if (status != OMPI_SUCCESS) { /* no answer will come */
         osc_rbuf_flush_end(window, target, flush);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Results on their way back (osc_rbuf_reply.h). Takes the communicator's spare buffer where there
+ * Results for the origin (osc_rbuf_reply.h). Takes the communicator's spare buffer where there
  * is no memory for another. No state.
  */
 #include "osc_rbuf_reply.h"

@@ -7,7 +7,7 @@
 
 #include "osc_rbuf_buffer.h"
 
-/* Results on their way back, of one message. */
+/* Results for the origin, of one message. */
 struct osc_rbuf_reply {
     struct osc_rbuf_window *window;
     int origin;

@@ -235,7 +235,7 @@ static struct osc_rbuf_cursor *cursor_for(const struct operation *operation,
 }
 
 /* As accumulate_apart(), of one piece alone, at the cursor. A piece that has to come again has lost
- * the cursor: it goes the long way then, as do those behind it. */
+ * the cursor: accumulate_apart() does it then, and those behind it. */
 static enum outcome accumulate_piece(const struct operation *operation,
                                      const struct osc_rbuf_elements *elements,
                                      const struct place *place, struct osc_rbuf_reply *reply)

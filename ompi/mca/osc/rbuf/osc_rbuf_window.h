@@ -46,10 +46,10 @@ struct osc_rbuf_cursor;
 struct osc_rbuf_flush;
 
 /* How packed operations go to a peer: those of active epochs as messages of MPI. */
-enum osc_rbuf_way {
+enum osc_rbuf_path {
     OSC_RBUF_BY_MPI, /* or done here, for this process itself */
     OSC_RBUF_BY_AM,
-    OSC_RBUF_WAYS
+    OSC_RBUF_PATHS
 };
 
 enum { OSC_RBUF_ALL = -1 }; /* targets */
@@ -76,8 +76,8 @@ struct osc_rbuf_peer {
 
     /* osc_rbuf_message.c. osc_rbuf_am.c takes what it has sent out of `packing`, and
      * osc_rbuf_comm.c counts what has left. */
-    struct osc_rbuf_buffer *packing[OSC_RBUF_WAYS]; /* being filled for it, or NULL */
-    unsigned under_way;                             /* messages of MPI for it that have not left */
+    struct osc_rbuf_buffer *packing[OSC_RBUF_PATHS]; /* being filled for it, or NULL */
+    unsigned under_way;                              /* messages of MPI for it that have not left */
 
     int locks; /* osc_rbuf_passive.c: passive epochs that it is open in */
 
@@ -114,18 +114,18 @@ struct osc_rbuf_peer {
     /* osc_rbuf_flush.c */
     struct {
         LIST_ENTRY(osc_rbuf_peer) link; /* in the window's list if `unflushed` has anything */
-        bool unflushed[OSC_RBUF_WAYS];  /* it has operations that no flush has asked for */
+        bool unflushed[OSC_RBUF_PATHS]; /* it has operations that no flush has asked for */
         SLIST_HEAD(, osc_rbuf_flush) unanswered; /* the oldest first */
     } flush;
 
-    /* osc_rbuf_way.c */
+    /* osc_rbuf_path.c */
     struct {
-        enum osc_rbuf_way chosen; /* for the operation that is being packed in a passive epoch */
-        unsigned pending[OSC_RBUF_WAYS]; /* what accumulates do that may not be done yet: READS,
+        enum osc_rbuf_path chosen; /* for the operation that is being packed in a passive epoch */
+        unsigned pending[OSC_RBUF_PATHS]; /* what accumulates do that may not be done yet: READS,
                                             WRITES */
-        size_t answer_bytes;             /* of what is packed for an active message */
-        size_t most;                     /* bytes of an active message for it, as found last */
-    } way;
+        size_t answer_bytes;              /* of what is packed for an active message */
+        size_t most;                      /* bytes of an active message for it, as found last */
+    } path;
 };
 
 /* Memory of a dynamic window. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Ways of operations (osc_rbuf_way.h). Owns `way` of a peer. The lock is held.
+ * Paths of operations (osc_rbuf_path.h). Owns `path` of a peer. The lock is held.
  */
-#include "osc_rbuf_way.h"
+#include "osc_rbuf_path.h"
 
 #include <string.h>
 
@@ -37,20 +37,20 @@ static bool is_ordered(unsigned ordered, unsigned before, unsigned next)
     return (pairs & ordered) != 0;
 }
 
-/* Decides the way of an operation that active messages take, or not, and keeps the order. Where the
- * way is MPI's the lock may be given up, to wait for all operations so far. What other threads do
- * meanwhile has no order with this one: they may go on and on. */
+/* Decides the path of an operation that active messages take, or not, and keeps the order. Where
+ * the path is MPI's the lock may be given up, to wait for all operations so far. What other threads
+ * do meanwhile has no order with this one: they may go on and on. */
 static int choose(struct osc_rbuf_window *window, int target, bool taken, unsigned does)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
-    const unsigned ordered = window->info.ordered, *pending = peer->way.pending;
+    const unsigned ordered = window->info.ordered, *pending = peer->path.pending;
     int status = MPI_SUCCESS;
 
     if (!osc_rbuf_is_unflushed(peer) && osc_rbuf_is_answered(peer)) {
-        memset(peer->way.pending, 0, sizeof(peer->way.pending));
+        memset(peer->path.pending, 0, sizeof(peer->path.pending));
     }
     if (taken && !is_ordered(ordered, pending[OSC_RBUF_BY_MPI], does)) {
-        peer->way.chosen = OSC_RBUF_BY_AM;
+        peer->path.chosen = OSC_RBUF_BY_AM;
         return MPI_SUCCESS;
     }
     if (is_ordered(ordered, pending[OSC_RBUF_BY_AM], does)) {
@@ -59,7 +59,7 @@ static int choose(struct osc_rbuf_window *window, int target, bool taken, unsign
             osc_rbuf_passive_await(window, target);
         }
     }
-    peer->way.chosen = OSC_RBUF_BY_MPI;
+    peer->path.chosen = OSC_RBUF_BY_MPI;
     return status;
 }
 
@@ -68,10 +68,10 @@ static bool joins(const struct osc_rbuf_peer *peer, const struct osc_rbuf_need *
 {
     const struct osc_rbuf_buffer *packing = peer->packing[OSC_RBUF_BY_AM];
 
-    return packing != NULL && fits(packing, peer->way.answer_bytes, need, peer->way.most);
+    return packing != NULL && fits(packing, peer->path.answer_bytes, need, peer->path.most);
 }
 
-/* Decides the way of an operation, and makes room in its message. */
+/* Decides the path of an operation, and makes room in its message. */
 static int choose_and_make_room(struct osc_rbuf_window *window, int target,
                                 const struct osc_rbuf_need *need)
 {
@@ -79,10 +79,10 @@ static int choose_and_make_room(struct osc_rbuf_window *window, int target,
     bool taken;
     int status;
 
-    peer->way.most = need->plain ? osc_rbuf_am_most(window, target) : 0;
-    taken = peer->way.most > 0 && fits(NULL, 0, need, peer->way.most);
+    peer->path.most = need->plain ? osc_rbuf_am_most(window, target) : 0;
+    taken = peer->path.most > 0 && fits(NULL, 0, need, peer->path.most);
     status = choose(window, target, taken, need->does);
-    if (status == MPI_SUCCESS && peer->way.chosen == OSC_RBUF_BY_AM &&
+    if (status == MPI_SUCCESS && peer->path.chosen == OSC_RBUF_BY_AM &&
         peer->packing[OSC_RBUF_BY_AM] != NULL && !joins(peer, need)) {
         status = osc_rbuf_am_send(window, target, OSC_RBUF_PASSIVE_DATA);
         if (status == MPI_SUCCESS) { /* nothing is packed now, but others may have gone by MPI */
@@ -92,22 +92,22 @@ static int choose_and_make_room(struct osc_rbuf_window *window, int target,
     return status;
 }
 
-int osc_rbuf_way_prepare(struct osc_rbuf_window *window, int target,
-                         const struct osc_rbuf_need *need)
+int osc_rbuf_path_prepare(struct osc_rbuf_window *window, int target,
+                          const struct osc_rbuf_need *need)
 {
     struct osc_rbuf_peer *peer = &window->peers[target];
     int status = MPI_SUCCESS;
 
     if (need->plain && joins(peer, need) &&
-        !is_ordered(window->info.ordered, peer->way.pending[OSC_RBUF_BY_MPI], need->does)) {
-        peer->way.chosen = OSC_RBUF_BY_AM;
+        !is_ordered(window->info.ordered, peer->path.pending[OSC_RBUF_BY_MPI], need->does)) {
+        peer->path.chosen = OSC_RBUF_BY_AM;
     } else {
         status = choose_and_make_room(window, target, need);
     }
-    peer->way.pending[peer->way.chosen] |= need->does;
-    if (peer->way.chosen == OSC_RBUF_BY_AM) {
-        peer->way.answer_bytes =
-            (peer->packing[OSC_RBUF_BY_AM] != NULL ? peer->way.answer_bytes : 0) + need->answer;
+    peer->path.pending[peer->path.chosen] |= need->does;
+    if (peer->path.chosen == OSC_RBUF_BY_AM) {
+        peer->path.answer_bytes =
+            (peer->packing[OSC_RBUF_BY_AM] != NULL ? peer->path.answer_bytes : 0) + need->answer;
     }
     return status;
 }
