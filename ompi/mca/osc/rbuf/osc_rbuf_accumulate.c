@@ -146,11 +146,11 @@ static int send_accumulate(struct osc_rbuf_window *window, const struct accumula
 static unsigned char *array_of(const void *origin, osc_rbuf_count_t count, MPI_Datatype type,
                                const struct osc_rbuf_elements *elements, unsigned char **copy)
 {
-    unsigned char *place = osc_rbuf_elements_in_place(origin, count, type, elements);
+    unsigned char *direct = osc_rbuf_elements_in_place(origin, count, type, elements);
 
     *copy = NULL;
-    if (place != NULL) {
-        return place;
+    if (direct != NULL) {
+        return direct;
     }
     *copy = malloc(elements->count * elements->extent);
     if (*copy != NULL &&

@@ -11,7 +11,7 @@
 struct osc_rbuf_buffer {
     STAILQ_ENTRY(osc_rbuf_buffer) link; /* in one list of a communicator, or of those kept */
     MPI_Request request;                /* of its send or receive, or MPI_REQUEST_NULL */
-    struct osc_rbuf_buffer **home;      /* the place that osc_rbuf_buffer_give() puts it back to;
+    struct osc_rbuf_buffer **home;      /* the slot that osc_rbuf_buffer_give() puts it back to;
                                            NULL: the list of those that are kept */
     struct osc_rbuf_window *window;     /* of a message that has come or that was sent; NULL: it is
                                            being packed, or its window is gone */

@@ -128,8 +128,8 @@ static bool is_to_hold(const struct osc_rbuf_comm *comm, const struct osc_rbuf_b
     return false;
 }
 
-/* Puts a message aside; another buffer takes its place. False: there is no memory for one. */
-static bool hold(struct osc_rbuf_comm *comm, struct osc_rbuf_buffer **place)
+/* Puts a message aside; another buffer takes its slot. False: there is no memory for one. */
+static bool hold(struct osc_rbuf_comm *comm, struct osc_rbuf_buffer **slot)
 {
     struct osc_rbuf_buffer *other = osc_rbuf_buffer_take();
 
@@ -137,8 +137,8 @@ static bool hold(struct osc_rbuf_comm *comm, struct osc_rbuf_buffer **place)
         return false;
     }
     other->used = 0; /* there is nothing in it, should no receive start at once */
-    STAILQ_INSERT_TAIL(&comm->held, *place, link);
-    *place = other;
+    STAILQ_INSERT_TAIL(&comm->held, *slot, link);
+    *slot = other;
     return true;
 }
 
@@ -185,15 +185,15 @@ static void arrived(struct osc_rbuf_comm *comm, struct osc_rbuf_buffer *buffer)
 
 /* Handles the message of a receive that has ended, and starts the receive again behind the others.
  * False: it has to be called again, since memory is short. */
-static bool handle(struct osc_rbuf_comm *comm, struct osc_rbuf_buffer **place)
+static bool handle(struct osc_rbuf_comm *comm, struct osc_rbuf_buffer **slot)
 {
-    struct osc_rbuf_buffer *buffer = *place;
+    struct osc_rbuf_buffer *buffer = *slot;
 
     if (buffer->request != MPI_REQUEST_NULL) {
         arrived(comm, buffer);
     }
     if (buffer->used > 0 && buffer->done == 0 && is_to_hold(comm, buffer)) {
-        return hold(comm, place) && receive(comm, *place) == MPI_SUCCESS;
+        return hold(comm, slot) && receive(comm, *slot) == MPI_SUCCESS;
     }
     return (buffer->used == 0 || osc_rbuf_inbox_message(buffer->window, buffer)) &&
            receive(comm, buffer) == MPI_SUCCESS;

@@ -86,12 +86,12 @@ int osc_rbuf_elements_read(const void *address, size_t count, MPI_Datatype type,
                            const struct osc_rbuf_elements *elements, void *array)
 {
     const size_t bytes = elements->count * elements->size;
-    void *place = osc_rbuf_elements_in_place(address, count, type, elements);
+    void *direct = osc_rbuf_elements_in_place(address, count, type, elements);
     void *stream;
     int status;
 
-    if (place != NULL) {
-        memcpy(array, place, elements->count * elements->extent);
+    if (direct != NULL) {
+        memcpy(array, direct, elements->count * elements->extent);
         return MPI_SUCCESS;
     }
     stream = stream_for(elements, array);
@@ -111,12 +111,12 @@ int osc_rbuf_elements_write(void *address, size_t count, MPI_Datatype type,
                             const struct osc_rbuf_elements *elements, const void *array)
 {
     const size_t bytes = elements->count * elements->size;
-    void *place = osc_rbuf_elements_in_place(address, count, type, elements);
+    void *direct = osc_rbuf_elements_in_place(address, count, type, elements);
     void *stream;
     int status = MPI_SUCCESS;
 
-    if (place != NULL) {
-        memcpy(place, array, elements->count * elements->extent);
+    if (direct != NULL) {
+        memcpy(direct, array, elements->count * elements->extent);
         return MPI_SUCCESS;
     }
     stream = stream_for(elements, array);

@@ -138,7 +138,7 @@ enum outcome { UNCHANGED, CHANGED, FAILED, NOT_NOW };
 
 /* The elements of one record in the target's window: `count` of `type` at an address hold them,
  * from number `first` on. */
-struct place {
+struct target {
     unsigned char *address;
     size_t count;
     MPI_Datatype type;
@@ -147,23 +147,23 @@ struct place {
 
 /* A predefined type has its elements one after another. Of a derived one all have to be looked at.
  * False: its description was not understood. */
-static bool place_of(const struct operation *operation, struct osc_rbuf_elements *elements,
-                     struct place *place)
+static bool target_of(const struct operation *operation, struct osc_rbuf_elements *elements,
+                      struct target *target)
 {
     const struct osc_rbuf_record *record = operation->record;
     size_t bytes;
 
     if (record->derived) {
-        *place = (struct place){operation->target, record->count, operation->origin->type,
-                                record->first};
-        if (place->type != NULL) {
-            ompi_datatype_type_size(place->type, &bytes);
-            elements->count = bytes / elements->size * place->count;
+        *target = (struct target){operation->target, record->count, operation->origin->type,
+                                  record->first};
+        if (target->type != NULL) {
+            ompi_datatype_type_size(target->type, &bytes);
+            elements->count = bytes / elements->size * target->count;
         }
-        return place->type != NULL;
+        return target->type != NULL;
     }
-    *place = (struct place){operation->target + record->first * elements->extent, record->wanted,
-                            elements->type, 0};
+    *target = (struct target){operation->target + record->first * elements->extent, record->wanted,
+                              elements->type, 0};
     elements->count = record->wanted;
     return true;
 }
@@ -194,17 +194,17 @@ static enum outcome accumulate_array(const struct operation *operation,
 /* A target with gaps or holes is read into an array, and written from it if it has changed. */
 static enum outcome accumulate_apart(const struct operation *operation,
                                      const struct osc_rbuf_elements *elements,
-                                     const struct place *place, struct osc_rbuf_reply *reply)
+                                     const struct target *target, struct osc_rbuf_reply *reply)
 {
     unsigned char *array = malloc(elements->count * elements->extent);
     enum outcome outcome = FAILED;
 
-    if (array != NULL && osc_rbuf_elements_read(place->address, place->count, place->type, elements,
-                                                array) == MPI_SUCCESS) {
+    if (array != NULL && osc_rbuf_elements_read(target->address, target->count, target->type,
+                                                elements, array) == MPI_SUCCESS) {
         outcome =
-            accumulate_array(operation, elements, array + place->first * elements->extent, reply);
+            accumulate_array(operation, elements, array + target->first * elements->extent, reply);
     }
-    if (outcome == CHANGED && osc_rbuf_elements_write(place->address, place->count, place->type,
+    if (outcome == CHANGED && osc_rbuf_elements_write(target->address, target->count, target->type,
                                                       elements, array) != MPI_SUCCESS) {
         operation->window->error = MPI_ERR_NO_MEM; /* its result has been sent */
     }
@@ -215,7 +215,7 @@ static enum outcome accumulate_apart(const struct operation *operation,
 /* The cursor of an operation that comes in pieces, where this one is the next; else NULL. */
 static struct osc_rbuf_cursor *cursor_for(const struct operation *operation,
                                           const struct osc_rbuf_elements *elements,
-                                          const struct place *place)
+                                          const struct target *target)
 {
     struct osc_rbuf_peer *origin = operation->origin;
 
@@ -223,13 +223,13 @@ static struct osc_rbuf_cursor *cursor_for(const struct operation *operation,
         operation->record->wanted == elements->count) {
         return NULL;
     }
-    if (place->first == 0) {
+    if (target->first == 0) {
         osc_rbuf_cursor_free(origin->cursor);
-        origin->cursor = osc_rbuf_cursor_new(place->address, place->count, place->type);
+        origin->cursor = osc_rbuf_cursor_new(target->address, target->count, target->type);
     }
     return origin->cursor != NULL &&
-                   osc_rbuf_cursor_is_at(origin->cursor, place->address, place->count, place->type,
-                                         place->first * elements->size)
+                   osc_rbuf_cursor_is_at(origin->cursor, target->address, target->count,
+                                         target->type, target->first * elements->size)
                ? origin->cursor
                : NULL;
 }
@@ -238,7 +238,7 @@ static struct osc_rbuf_cursor *cursor_for(const struct operation *operation,
  * the cursor: accumulate_apart() does it then, and those behind it. */
 static enum outcome accumulate_piece(const struct operation *operation,
                                      const struct osc_rbuf_elements *elements,
-                                     const struct place *place, struct osc_rbuf_reply *reply)
+                                     const struct target *target, struct osc_rbuf_reply *reply)
 {
     struct osc_rbuf_peer *origin = operation->origin;
     const size_t bytes = operation->record->wanted * elements->size;
@@ -253,7 +253,7 @@ static enum outcome accumulate_piece(const struct operation *operation,
         osc_rbuf_cursor_write(origin->cursor, array, bytes);
     }
     if (outcome == FAILED || outcome == NOT_NOW ||
-        place->first + operation->record->wanted == elements->count) {
+        target->first + operation->record->wanted == elements->count) {
         osc_rbuf_cursor_free(origin->cursor);
         origin->cursor = NULL;
     }
@@ -264,19 +264,19 @@ static enum outcome accumulate_piece(const struct operation *operation,
 static enum outcome accumulate(const struct operation *operation,
                                struct osc_rbuf_elements *elements, struct osc_rbuf_reply *reply)
 {
-    struct place place;
+    struct target target;
     unsigned char *array;
 
-    if (!place_of(operation, elements, &place)) {
+    if (!target_of(operation, elements, &target)) {
         return FAILED;
     }
-    array = osc_rbuf_elements_in_place(place.address, place.count, place.type, elements);
-    if (array == NULL && cursor_for(operation, elements, &place) != NULL) {
-        return accumulate_piece(operation, elements, &place, reply);
+    array = osc_rbuf_elements_in_place(target.address, target.count, target.type, elements);
+    if (array == NULL && cursor_for(operation, elements, &target) != NULL) {
+        return accumulate_piece(operation, elements, &target, reply);
     }
     return array != NULL ? accumulate_array(operation, elements,
-                                            array + place.first * elements->extent, reply)
-                         : accumulate_apart(operation, elements, &place, reply);
+                                            array + target.first * elements->extent, reply)
+                         : accumulate_apart(operation, elements, &target, reply);
 }
 
 /* False: not now. */

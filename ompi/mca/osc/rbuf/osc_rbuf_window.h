@@ -57,7 +57,7 @@ enum { OSC_RBUF_ALL = -1 }; /* targets */
 /* What accumulates do with their target. */
 enum { OSC_RBUF_READS = 1, OSC_RBUF_WRITES = 2 };
 
-/* Which pairs of accumulates of this process on one place keep their order, of MPI's info key
+/* Which pairs of accumulates of this process on one address keep their order, of MPI's info key
  * accumulate_ordering: of a pair, the second is named first. */
 enum {
     OSC_RBUF_READ_READ = 1,   /* rar */
