@@ -29,7 +29,7 @@ static bool use(uint64_t base, uint64_t now_ns)
     struct rbuf_mr *mr;
     enum rbuf_mr_taken taken = rbuf_mr_take(&helper.mrs, base, BYTES, 1, &mr);
 
-    ck_assert_int_ne(taken, RBUF_MR_NO_PLACE);
+    ck_assert_int_ne(taken, RBUF_MR_NO_SLOT);
     if (taken == RBUF_MR_TO_REGISTER) {
         rbuf_mr_publish(mr, &handle, 1);
     }

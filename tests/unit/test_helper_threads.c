@@ -102,12 +102,12 @@ void mca_btl_rbuf_sharing_close(void)
 }
 
 /* Once in a while there is no core. */
-struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank,
-                                                    uint64_t *slice_ns)
+struct rbuf_sharing_assignment mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank,
+                                                         uint64_t *slice_ns)
 {
     (void) rank;
     *slice_ns = 0;
-    return (struct rbuf_sharing_place){
+    return (struct rbuf_sharing_assignment){
         .core = atomic_fetch_add(&looks, 1) % 4 == 3 ? RBUF_SHARING_NONE : RBUF_SHARING_ANY};
 }
 

@@ -177,7 +177,7 @@ START_TEST(list)
     for (unsigned i = 0; i < PLACES; i++) {
         mr[i] = take_new(BASE + i * PAGE, PAGE);
     }
-    ck_assert_int_eq(rbuf_mr_take(&mrs, 0, PAGE, 1, &other), RBUF_MR_NO_PLACE);
+    ck_assert_int_eq(rbuf_mr_take(&mrs, 0, PAGE, 1, &other), RBUF_MR_NO_SLOT);
     ck_assert_uint_eq(mrs.counters.full, 1);
     for (unsigned i = 0; i < PLACES; i++) {
         ck_assert_int_eq(rbuf_mr_give(&mrs, mr[i]), i == 0);

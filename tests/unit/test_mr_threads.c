@@ -88,7 +88,7 @@ static void use(struct world *world, uint32_t buffer, uint32_t site)
     }
 
     point.time_ns = atomic_fetch_add(&world->ticks, 1) * TICK_NS;
-    if (taken == RBUF_MR_NO_PLACE) {
+    if (taken == RBUF_MR_NO_SLOT) {
         return;
     }
     if (taken == RBUF_MR_TO_REGISTER) {

@@ -12,7 +12,7 @@
 /* The paper's nodes: 8 cores, 6 ranks (section 5). */
 static const struct rbuf_sharing_node node = {.idle = 2, .slice_ns = 4 * MS, .seed = 7};
 static struct rbuf_sharing_rank rank[RANKS];
-static struct rbuf_sharing_place place[RANKS];
+static struct rbuf_sharing_assignment place[RANKS];
 
 static void set_up(uint64_t period_ns)
 {

@@ -15,7 +15,7 @@
 
 void __wrap_rbuf_sharing_assign(enum rbuf_sharing policy, const struct rbuf_sharing_node *node,
                                 const struct rbuf_sharing_rank *rank, uint32_t ranks,
-                                struct rbuf_sharing_place *place);
+                                struct rbuf_sharing_assignment *place);
 
 struct mca_btl_rbuf_params mca_btl_rbuf_params = {.helper_policy = RBUF_SHARING_CONSERVATIVE};
 opal_process_info_t opal_process_info;
@@ -29,12 +29,12 @@ opal_proc_t *opal_proc_local_get(void)
 
 void __wrap_rbuf_sharing_assign(enum rbuf_sharing policy, const struct rbuf_sharing_node *node,
                                 const struct rbuf_sharing_rank *rank, uint32_t ranks,
-                                struct rbuf_sharing_place *place)
+                                struct rbuf_sharing_assignment *place)
 {
     (void) policy, (void) rank;
     seed_seen = node->seed;
     for (uint32_t i = 0; i < ranks; i++) {
-        place[i] = (struct rbuf_sharing_place){.core = RBUF_SHARING_NONE};
+        place[i] = (struct rbuf_sharing_assignment){.core = RBUF_SHARING_NONE};
     }
 }
 

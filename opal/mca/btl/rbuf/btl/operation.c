@@ -102,7 +102,7 @@ static void copy(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *
                  enum mca_btl_rbuf_purpose purpose, size_t bytes)
 {
     const bool gets = purpose == MCA_BTL_RBUF_TARGET;
-    const bool timed = operation->place == MCA_BTL_RBUF_AT_FRAGMENT_TIMED;
+    const bool timed = operation->local == MCA_BTL_RBUF_LOCAL_FRAGMENT_TIMED;
     const uint64_t start = timed ? mca_btl_rbuf_now_ns() : 0;
     void *data = operation->frag->am.header + 1;
 
@@ -112,9 +112,9 @@ static void copy(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *
     }
 }
 
-/* AT_HELD, if the memory is registered for being used often. `timed`: its copy is to be, else. */
-static bool find_held(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
-                      enum mca_btl_rbuf_purpose purpose, size_t bytes, bool *timed)
+/* LOCAL_REUSED, if reuse has registered the memory. `timed`: its copy is to be, else. */
+static bool find_reused(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation,
+                        enum mca_btl_rbuf_purpose purpose, size_t bytes, bool *timed)
 {
     const struct mca_btl_rbuf_reuse *reuse = module->registrar.reuse;
     struct mca_btl_rbuf_use use = {0};
@@ -124,21 +124,21 @@ static bool find_held(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *o
     }
     *timed = use.timed;
     if (use.held != NULL) {
-        operation->place = MCA_BTL_RBUF_AT_HELD;
+        operation->local = MCA_BTL_RBUF_LOCAL_REUSED;
         operation->use = use;
     }
     return use.held != NULL;
 }
 
-bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
-                                  mca_btl_rbuf_operation_t *operation,
-                                  enum mca_btl_rbuf_purpose purpose, size_t bytes)
+bool mca_btl_rbuf_operation_attach(mca_btl_rbuf_module_t *module,
+                                   mca_btl_rbuf_operation_t *operation,
+                                   enum mca_btl_rbuf_purpose purpose, size_t bytes)
 {
     mca_btl_rbuf_frag_t *frag;
     bool timed = false;
 
     if (!mca_btl_rbuf_fits_control(module, bytes) ||
-        find_held(module, operation, purpose, bytes, &timed)) {
+        find_reused(module, operation, purpose, bytes, &timed)) {
         return true;
     }
     mca_btl_rbuf_lock(module);
@@ -148,7 +148,7 @@ bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
     if (frag == NULL) {
         return false;
     }
-    operation->place = timed ? MCA_BTL_RBUF_AT_FRAGMENT_TIMED : MCA_BTL_RBUF_AT_FRAGMENT;
+    operation->local = timed ? MCA_BTL_RBUF_LOCAL_FRAGMENT_TIMED : MCA_BTL_RBUF_LOCAL_FRAGMENT;
     operation->frag = frag;
     if (purpose == MCA_BTL_RBUF_SOURCE) {
         copy(module, operation, purpose, bytes);
@@ -158,18 +158,18 @@ bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
 
 static bool is_at_fragment(const mca_btl_rbuf_operation_t *operation)
 {
-    return operation->place == MCA_BTL_RBUF_AT_FRAGMENT ||
-           operation->place == MCA_BTL_RBUF_AT_FRAGMENT_TIMED;
+    return operation->local == MCA_BTL_RBUF_LOCAL_FRAGMENT ||
+           operation->local == MCA_BTL_RBUF_LOCAL_FRAGMENT_TIMED;
 }
 
-void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
-                                    const mca_btl_rbuf_operation_t *operation)
+void mca_btl_rbuf_operation_detach(mca_btl_rbuf_module_t *module,
+                                   const mca_btl_rbuf_operation_t *operation)
 {
-    if (operation->place == MCA_BTL_RBUF_AT_HELD) {
+    if (operation->local == MCA_BTL_RBUF_LOCAL_REUSED) {
         module->registrar.reuse->end(&module->registrar, operation->use.held);
     } else if (is_at_fragment(operation)) {
         mca_btl_rbuf_frag_give(operation->frag);
-    } else if (operation->place == MCA_BTL_RBUF_AT_WORD) {
+    } else if (operation->local == MCA_BTL_RBUF_LOCAL_WORD) {
         word_give(module, operation->word);
     }
 }
@@ -177,7 +177,7 @@ void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
 /* Its data came, and goes from its place to the user. No lock is held. */
 static void take_out(mca_btl_rbuf_module_t *module, const mca_btl_rbuf_operation_t *operation)
 {
-    if (operation->place == MCA_BTL_RBUF_AT_WORD) {
+    if (operation->local == MCA_BTL_RBUF_LOCAL_WORD) {
         *(uint64_t *) operation->local_address = *operation->word;
     } else if (is_at_fragment(operation) && operation->rma.operation == RBUF_FAB_READ) {
         copy(module, operation, MCA_BTL_RBUF_TARGET, operation->rma.bytes);
@@ -224,7 +224,7 @@ static void start_in_place(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation
 
     mca_btl_rbuf_operation_become(operation, state);
     mca_btl_rbuf_endpoint_use(operation->endpoint);
-    if (operation->user == MCA_BTL_RBUF_OF_WINDOW && operation->place != MCA_BTL_RBUF_AT_WORD) {
+    if (operation->user == MCA_BTL_RBUF_OF_WINDOW && operation->local != MCA_BTL_RBUF_LOCAL_WORD) {
         rbuf_rma_hold(peer, &operation->rma);
     } else {
         rbuf_rma_start(peer, &operation->rma);
@@ -271,7 +271,7 @@ static void start_at_handle(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operatio
 }
 
 /* A write of few bytes goes inline, wherever its data is: a program may put a million of them, each
- * from a place of its own. */
+ * from an address of its own. */
 static void start_inline(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operation)
 {
     const mca_btl_rbuf_handle_t *handle = operation->local_handle;
@@ -290,23 +290,23 @@ static void start(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *opera
         start_inline(module, operation);
         return;
     }
-    switch (operation->place) {
-    case MCA_BTL_RBUF_AT_HANDLE:
+    switch (operation->local) {
+    case MCA_BTL_RBUF_LOCAL_HANDLE:
         start_at_handle(module, operation);
         return;
-    case MCA_BTL_RBUF_AT_BARE:
+    case MCA_BTL_RBUF_LOCAL_UNREGISTERED:
         start_copied(module, operation);
         return;
-    case MCA_BTL_RBUF_AT_HELD:
+    case MCA_BTL_RBUF_LOCAL_REUSED:
         rma->local = operation->local_address;
         rma->lkey = operation->use.lkey;
         break;
-    case MCA_BTL_RBUF_AT_FRAGMENT:
-    case MCA_BTL_RBUF_AT_FRAGMENT_TIMED:
+    case MCA_BTL_RBUF_LOCAL_FRAGMENT:
+    case MCA_BTL_RBUF_LOCAL_FRAGMENT_TIMED:
         rma->local = operation->frag->am.header + 1;
         rma->lkey = operation->frag->am.lkey;
         break;
-    case MCA_BTL_RBUF_AT_WORD:
+    case MCA_BTL_RBUF_LOCAL_WORD:
         rma->local = operation->word;
         rma->lkey = module->atomic_words.mr->lkey;
         break;
@@ -383,12 +383,12 @@ static void tell(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t *operat
                                              .endpoint = ended.endpoint,
                                              .put_id = ended.status == 0 ? ended.put_id : 0};
 
-    mca_btl_rbuf_operation_unplace(module, &ended);
+    mca_btl_rbuf_operation_detach(module, &ended);
     if (ended.user == MCA_BTL_RBUF_OF_OB1) {
         give(module, operation);
     }
     mca_btl_rbuf_unlock(module);
-    if (ended.place == MCA_BTL_RBUF_AT_WORD) {
+    if (ended.local == MCA_BTL_RBUF_LOCAL_WORD) {
         mca_btl_rbuf_registration_put(&module->registrar, ended.target);
     }
     mca_btl_rbuf_callback_enter(&callback);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Operations: puts, gets and atomics under way. Each is in one state, which says what it waits for;
- * mca_btl_rbuf_operation_advance() alone moves it on from those that need nobody else. Where its
- * data is on this side is its place, which is chosen before it starts.
+ * mca_btl_rbuf_operation_advance() alone moves it on from those that need nobody else. Which memory
+ * of this side it reads or writes is known before it starts (`local`).
  *
  *     FREE -> STARTING
  *     STARTING -> STAGED | COPIED | IN_PLACE | HOLDING | DECIDING | REGISTERING | PENDING
@@ -32,27 +32,27 @@
 /* What an operation waits for. */
 #define MCA_BTL_RBUF_OPERATION_STATES(STATE)                                                       \
     STATE(MCA_BTL_RBUF_OPERATION_, FREE)     /* the next user; on module->operations */            \
-    STATE(MCA_BTL_RBUF_OPERATION_, STARTING) /* the choice of a way for its data */                \
+    STATE(MCA_BTL_RBUF_OPERATION_, STARTING) /* the choice of a path for its data */               \
     STATE(MCA_BTL_RBUF_OPERATION_, DECIDING) /* protocol auto: is its memory to be registered? */  \
     STATE(MCA_BTL_RBUF_OPERATION_, REGISTERING) /* the registration of its memory */               \
     STATE(MCA_BTL_RBUF_OPERATION_, PENDING)  /* the end of one that is HOLDING; module->pending */ \
     STATE(MCA_BTL_RBUF_OPERATION_, STAGED)   /* core: its last chunk to be posted */               \
-    STATE(MCA_BTL_RBUF_OPERATION_, COPIED)   /* core: its last chunk to be at its place */         \
-    STATE(MCA_BTL_RBUF_OPERATION_, IN_PLACE) /* core: its data to be at its place */               \
+    STATE(MCA_BTL_RBUF_OPERATION_, COPIED)   /* core: its last chunk to arrive */                  \
+    STATE(MCA_BTL_RBUF_OPERATION_, IN_PLACE) /* core: its data to arrive */                        \
     STATE(MCA_BTL_RBUF_OPERATION_, HOLDING)  /* the same, from memory registered for it */         \
     STATE(MCA_BTL_RBUF_OPERATION_, ENDED)    /* its callback */
 
 typedef enum { MCA_BTL_RBUF_OPERATION_STATES(RBUF_STATE) } mca_btl_rbuf_operation_state_t;
 
-/* Where the data of an operation is on this side. */
+/* Which memory of this side an operation reads or writes. */
 typedef enum {
-    MCA_BTL_RBUF_AT_HANDLE,   /* in the user's memory, which has a handle */
-    MCA_BTL_RBUF_AT_BARE,     /* there, without: it travels inside the request, or is copied */
-    MCA_BTL_RBUF_AT_HELD,     /* there, registered for being used often */
-    MCA_BTL_RBUF_AT_FRAGMENT, /* copied to a fragment of ours, or from there */
-    MCA_BTL_RBUF_AT_FRAGMENT_TIMED, /* likewise, and how long the copy takes is to be told */
-    MCA_BTL_RBUF_AT_WORD            /* an atomic's result: it lands in a registered word of ours */
-} mca_btl_rbuf_place_t;
+    MCA_BTL_RBUF_LOCAL_HANDLE,       /* the user's, which has a handle */
+    MCA_BTL_RBUF_LOCAL_UNREGISTERED, /* the user's: it travels inside the request, or is copied */
+    MCA_BTL_RBUF_LOCAL_REUSED,       /* the user's, which reuse has registered */
+    MCA_BTL_RBUF_LOCAL_FRAGMENT,     /* a fragment of ours: the data is copied to it, or from it */
+    MCA_BTL_RBUF_LOCAL_FRAGMENT_TIMED, /* likewise, and how long the copy takes is to be told */
+    MCA_BTL_RBUF_LOCAL_WORD            /* a registered word of ours: the result of an atomic */
+} mca_btl_rbuf_local_t;
 
 /* Who has started it. */
 typedef enum {
@@ -68,11 +68,11 @@ typedef struct mca_btl_rbuf_operation {
     };
     mca_btl_rbuf_operation_state_t state;
     mca_btl_rbuf_user_t user;
-    mca_btl_rbuf_place_t place;
+    mca_btl_rbuf_local_t local;
     union {
-        struct mca_btl_rbuf_use use; /* AT_HELD: the registration */
-        mca_btl_rbuf_frag_t *frag;   /* AT_FRAGMENT, AT_FRAGMENT_TIMED */
-        struct {                     /* AT_WORD */
+        struct mca_btl_rbuf_use use; /* LOCAL_REUSED: the registration */
+        mca_btl_rbuf_frag_t *frag;   /* LOCAL_FRAGMENT, LOCAL_FRAGMENT_TIMED */
+        struct {                     /* LOCAL_WORD */
             uint64_t *word;
             mca_btl_rbuf_registration_t *target; /* of memory here that Open MPI gave no handle of;
                                                     NULL: there is one */
@@ -80,7 +80,7 @@ typedef struct mca_btl_rbuf_operation {
     };
     mca_btl_base_endpoint_t *endpoint;
     void *local_address;
-    mca_btl_rbuf_handle_t *local_handle; /* AT_HANDLE; else the callback gets it back */
+    mca_btl_rbuf_handle_t *local_handle; /* LOCAL_HANDLE; else the callback gets it back */
     mca_btl_base_rdma_completion_fn_t callback;
     void *context;
     void *data;
@@ -99,22 +99,22 @@ mca_btl_rbuf_operation_t *mca_btl_rbuf_operation_take(mca_btl_rbuf_module_t *mod
 /* Frees the operations; none is under way. */
 void mca_btl_rbuf_operations_close(mca_btl_rbuf_module_t *module);
 
-/* A registered word for an operation AT_WORD, or NULL if all are in use. The lock is held. */
+/* A registered word for an operation LOCAL_WORD, or NULL if all are in use. The lock is held. */
 uint64_t *mca_btl_rbuf_word_take(mca_btl_rbuf_module_t *module);
 
-/* Finds an operation AT_BARE a place in registered memory, and has a put's data there; none for
- * what is too long for a fragment, which is to be copied in chunks. False: there is none now. No
- * lock is held. */
-bool mca_btl_rbuf_operation_place(mca_btl_rbuf_module_t *module,
-                                  mca_btl_rbuf_operation_t *operation,
-                                  enum mca_btl_rbuf_purpose purpose, size_t bytes);
+/* Attaches registered memory to an operation LOCAL_UNREGISTERED, and copies a put's data there.
+ * What is too long for a fragment gets none: it is to be copied in chunks. False: there is none
+ * now. No lock is held. */
+bool mca_btl_rbuf_operation_attach(mca_btl_rbuf_module_t *module,
+                                   mca_btl_rbuf_operation_t *operation,
+                                   enum mca_btl_rbuf_purpose purpose, size_t bytes);
 
-/* Gives the place back. The lock is held. */
-void mca_btl_rbuf_operation_unplace(mca_btl_rbuf_module_t *module,
-                                    const mca_btl_rbuf_operation_t *operation);
+/* Gives that memory back. The lock is held. */
+void mca_btl_rbuf_operation_detach(mca_btl_rbuf_module_t *module,
+                                   const mca_btl_rbuf_operation_t *operation);
 
 /* From here on it waits for what the state says: for a put that the caller starts (STAGED), or for
- * its way in place after all, as its `rma` says (STARTING). The lock is held. */
+ * an operation in place after all, as its `rma` says (STARTING). The lock is held. */
 void mca_btl_rbuf_operation_become(mca_btl_rbuf_operation_t *operation,
                                    mca_btl_rbuf_operation_state_t state);
 

@@ -33,9 +33,9 @@
 #include "btl/operation.h"
 #include "opal/runtime/opal_progress.h"
 
-static mca_btl_rbuf_place_t place_of(const mca_btl_rbuf_handle_t *local_handle)
+static mca_btl_rbuf_local_t local_of(const mca_btl_rbuf_handle_t *local_handle)
 {
-    return local_handle != NULL ? MCA_BTL_RBUF_AT_HANDLE : MCA_BTL_RBUF_AT_BARE;
+    return local_handle != NULL ? MCA_BTL_RBUF_LOCAL_HANDLE : MCA_BTL_RBUF_LOCAL_UNREGISTERED;
 }
 
 /* Whose operation it is on the memory that this offers. */
@@ -93,7 +93,7 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     mca_btl_rbuf_operation_t wanted = {.endpoint = endpoint,
                                        .local_address = local_address,
                                        .local_handle = local_handle,
-                                       .place = place_of(local_handle),
+                                       .local = local_of(local_handle),
                                        .callback = callback,
                                        .context = context,
                                        .data = data};
@@ -107,13 +107,13 @@ int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     offer = &remote_handle->offer; /* all of it that travelled */
     wanted.user = user_of(offer);
     if (local_handle == NULL && !mca_btl_rbuf_is_inline(module, size) &&
-        !mca_btl_rbuf_operation_place(module, &wanted, MCA_BTL_RBUF_SOURCE, size)) {
+        !mca_btl_rbuf_operation_attach(module, &wanted, MCA_BTL_RBUF_SOURCE, size)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     mca_btl_rbuf_lock(module);
     operation = mca_btl_rbuf_operation_take(module, &wanted);
     if (operation == NULL) {
-        mca_btl_rbuf_operation_unplace(module, &wanted);
+        mca_btl_rbuf_operation_detach(module, &wanted);
         mca_btl_rbuf_unlock(module);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
@@ -164,7 +164,7 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
                                        .endpoint = endpoint,
                                        .local_address = local_address,
                                        .local_handle = local_handle,
-                                       .place = place_of(local_handle),
+                                       .local = local_of(local_handle),
                                        .callback = callback,
                                        .context = context,
                                        .data = data};
@@ -177,13 +177,13 @@ int mca_btl_rbuf_get(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoi
     wanted.rma.rkey = remote_handle->offer.rkey;
     wanted.user = user_of(&remote_handle->offer);
     if (local_handle == NULL &&
-        !mca_btl_rbuf_operation_place(module, &wanted, MCA_BTL_RBUF_TARGET, size)) {
+        !mca_btl_rbuf_operation_attach(module, &wanted, MCA_BTL_RBUF_TARGET, size)) {
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
     mca_btl_rbuf_lock(module);
     operation = mca_btl_rbuf_operation_take(module, &wanted);
     if (operation == NULL) {
-        mca_btl_rbuf_operation_unplace(module, &wanted);
+        mca_btl_rbuf_operation_detach(module, &wanted);
         mca_btl_rbuf_unlock(module);
         return OPAL_ERR_OUT_OF_RESOURCE;
     }
@@ -247,7 +247,7 @@ static int atomic_start(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
                                        .local_address = local_address,
                                        .local_handle = local_handle,
                                        .user = MCA_BTL_RBUF_OF_WINDOW,
-                                       .place = MCA_BTL_RBUF_AT_WORD,
+                                       .local = MCA_BTL_RBUF_LOCAL_WORD,
                                        .callback = callback,
                                        .context = context,
                                        .data = data};
@@ -264,7 +264,7 @@ static int atomic_start(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *end
         if (operation != NULL) {
             mca_btl_rbuf_operation_advance(module, operation);
         } else {
-            mca_btl_rbuf_operation_unplace(module, &wanted);
+            mca_btl_rbuf_operation_detach(module, &wanted);
         }
     }
     mca_btl_rbuf_unlock(module);

@@ -18,7 +18,7 @@
 #include "common/names.h"
 #include "connect/port_address.h"
 
-#define LOOPBACKS_MAX 2u /* places kept for them */
+#define LOOPBACKS_MAX 2u /* entries kept for them */
 
 static unsigned address_bytes(const struct rbuf_address *address)
 {
@@ -31,10 +31,10 @@ static bool same_host(const struct rbuf_address *a, const struct rbuf_address *b
 }
 
 static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port),
-              "the port is at one place in both");
+              "the port is at one offset in both");
 
 /* Where a socket's name of IPv4 or IPv6 has the bytes of the address, in network order. */
-static size_t place_of_bytes(sa_family_t family)
+static size_t offset_of_bytes(sa_family_t family)
 {
     return family == AF_INET ? offsetof(struct sockaddr_in, sin_addr)
                              : offsetof(struct sockaddr_in6, sin6_addr);
@@ -49,7 +49,7 @@ bool rbuf_address_from_socket(const struct sockaddr *name, struct rbuf_address *
         return false;
     }
     out->port = ntohs(((const struct sockaddr_in *) (const void *) name)->sin_port);
-    memcpy(out->address, (const uint8_t *) name + place_of_bytes(name->sa_family),
+    memcpy(out->address, (const uint8_t *) name + offset_of_bytes(name->sa_family),
            address_bytes(out));
     return true;
 }
@@ -58,7 +58,7 @@ bool rbuf_address_from_socket(const struct sockaddr *name, struct rbuf_address *
 unsigned rbuf_address_prefix(const struct ifaddrs *entry)
 {
     const sa_family_t family = entry->ifa_addr->sa_family;
-    const uint8_t *mask = (const uint8_t *) entry->ifa_netmask + place_of_bytes(family);
+    const uint8_t *mask = (const uint8_t *) entry->ifa_netmask + offset_of_bytes(family);
     unsigned bits = 0;
 
     for (unsigned i = 0; i < (family == AF_INET ? 4 : 16); i++) {
@@ -295,7 +295,7 @@ socklen_t rbuf_address_to_socket(const struct rbuf_address *address, struct sock
     memset(out, 0, sizeof(*out));
     out->ss_family = ipv4 ? AF_INET : AF_INET6;
     ((struct sockaddr_in *) out)->sin_port = htons(address->port);
-    memcpy((uint8_t *) out + place_of_bytes(out->ss_family), address->address,
+    memcpy((uint8_t *) out + offset_of_bytes(out->ss_family), address->address,
            address_bytes(address));
     return ipv4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 }

@@ -189,7 +189,7 @@ static struct row row_of(const struct rbuf_pairing_side *side, const bool *taken
     return row;
 }
 
-/* The place in a row of `count` at which the one with `fewer` ports begins, whose rank it is. */
+/* The position in a row of `count` at which the one with `fewer` ports begins, whose rank it is. */
 static uint32_t first_of(uint32_t count, uint32_t fewer, uint32_t rank)
 {
     return count > fewer ? rank % count : 0;

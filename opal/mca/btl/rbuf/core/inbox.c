@@ -48,13 +48,13 @@ static bool hand_up(struct rbuf_peer *peer, const struct rbuf_delivery *delivery
 
 /* The peer leases something. */
 static bool take_lease(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                       const struct rbuf_delivery *place)
+                       const struct rbuf_delivery *delivery)
 {
-    if (header->tag == RBUF_LEASE_RING && place->bytes == sizeof(struct rbuf_ring_offer)) {
-        rbuf_ring_out_invited(peer, place->data);
+    if (header->tag == RBUF_LEASE_RING && delivery->bytes == sizeof(struct rbuf_ring_offer)) {
+        rbuf_ring_out_invited(peer, delivery->data);
     } else if (header->tag == RBUF_LEASE_EARLY &&
-               place->bytes == sizeof(struct rbuf_early_window)) {
-        rbuf_early_out_leased(peer, place->data);
+               delivery->bytes == sizeof(struct rbuf_early_window)) {
+        rbuf_early_out_leased(peer, delivery->data);
     } else {
         return is_malformed(peer);
     }
@@ -62,9 +62,9 @@ static bool take_lease(struct rbuf_peer *peer, const struct rbuf_message_header 
 }
 
 static bool take_recall(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                        const struct rbuf_delivery *place)
+                        const struct rbuf_delivery *delivery)
 {
-    (void) place;
+    (void) delivery;
     if (header->tag == RBUF_LEASE_RING) {
         rbuf_ring_out_recalled(peer);
     } else if (header->tag == RBUF_LEASE_EARLY) {
@@ -76,9 +76,9 @@ static bool take_recall(struct rbuf_peer *peer, const struct rbuf_message_header
 }
 
 static bool take_return(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                        const struct rbuf_delivery *place)
+                        const struct rbuf_delivery *delivery)
 {
-    (void) place;
+    (void) delivery;
     if (header->tag == RBUF_LEASE_RING) {
         rbuf_polling_set_back(peer);
     } else if (header->tag == RBUF_LEASE_EARLY) {
@@ -89,28 +89,28 @@ static bool take_return(struct rbuf_peer *peer, const struct rbuf_message_header
     return false;
 }
 
-/* An offer in place of a deferred one. */
+/* An offer in delivery of a deferred one. */
 static bool take_rtr(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                     const struct rbuf_delivery *place)
+                     const struct rbuf_delivery *delivery)
 {
     (void) header;
-    if (place->bytes != sizeof(struct rbuf_offer)) {
+    if (delivery->bytes != sizeof(struct rbuf_offer)) {
         return is_malformed(peer);
     }
-    rbuf_put_granted(peer, place->data);
+    rbuf_put_granted(peer, delivery->data);
     return false;
 }
 
 /* Which early data are a grant's; without a grant: no more is asked for of packed data. */
 static bool take_early(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                       const struct rbuf_delivery *place)
+                       const struct rbuf_delivery *delivery)
 {
     uint32_t seq;
 
-    if (place->bytes != sizeof(seq)) {
+    if (delivery->bytes != sizeof(seq)) {
         return is_malformed(peer);
     }
-    seq = *(const uint32_t *) place->data;
+    seq = *(const uint32_t *) delivery->data;
     if (header->argument != 0) {
         rbuf_grant_named(peer, header->argument, seq);
     } else if (!rbuf_peer_is_lost(peer) && !rbuf_early_in_closed(peer, seq)) {
@@ -121,10 +121,10 @@ static bool take_early(struct rbuf_peer *peer, const struct rbuf_message_header 
 
 /* A message that announces another one. */
 static bool take_rts(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                     const struct rbuf_delivery *at)
+                     const struct rbuf_delivery *arrived)
 {
     const bool plain = header->argument == RBUF_RTS_PLAIN;
-    struct rbuf_delivery place = *at;
+    struct rbuf_delivery delivery = *arrived;
 
     if (rbuf_peer_is_lost(peer)) {
         return false;
@@ -132,67 +132,67 @@ static bool take_rts(struct rbuf_peer *peer, const struct rbuf_message_header *h
     if (!plain && !rbuf_early_in_rts(peer, header->argument)) {
         return refuse(peer);
     }
-    if (place.origin == RBUF_ORIGIN_BUFFER && place.channel == RBUF_CONTROL) {
-        rbuf_polling_set_received(peer, place.bytes);
+    if (delivery.origin == RBUF_ORIGIN_BUFFER && delivery.channel == RBUF_CONTROL) {
+        rbuf_polling_set_received(peer, delivery.bytes);
     }
-    place.extra = RBUF_EXTRA_RTS;
-    place.early =
+    delivery.extra = RBUF_EXTRA_RTS;
+    delivery.early =
         !plain && rbuf_rts_bytes(header->argument) > 0 ? rbuf_rts_seq(header->argument) : 0;
-    return hand_up(peer, &place);
+    return hand_up(peer, &delivery);
 }
 
 /* A message that would have gone by a ring. */
 static bool take_long(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                      const struct rbuf_delivery *place)
+                      const struct rbuf_delivery *delivery)
 {
     (void) header;
-    if (place->channel != RBUF_BULK) {
+    if (delivery->channel != RBUF_BULK) {
         return is_malformed(peer);
     }
-    rbuf_polling_set_received(peer, place->bytes);
-    return hand_up(peer, place);
+    rbuf_polling_set_received(peer, delivery->bytes);
+    return hand_up(peer, delivery);
 }
 
 /* A message whose payload goes on in early data, which came before it by the same queue pair. */
 static bool take_fragment(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                          const struct rbuf_delivery *at)
+                          const struct rbuf_delivery *arrived)
 {
-    struct rbuf_delivery place = *at;
+    struct rbuf_delivery delivery = *arrived;
 
     (void) header;
     if (rbuf_peer_is_lost(peer)) {
         return false;
     }
-    if (place.channel != RBUF_BULK ||
-        !rbuf_early_in_fragment(peer, place.data, place.bytes, &place.early)) {
+    if (delivery.channel != RBUF_BULK ||
+        !rbuf_early_in_fragment(peer, delivery.data, delivery.bytes, &delivery.early)) {
         return refuse(peer);
     }
-    place.extra = RBUF_EXTRA_FRAGMENT;
-    return hand_up(peer, &place);
+    delivery.extra = RBUF_EXTRA_FRAGMENT;
+    return hand_up(peer, &delivery);
 }
 
 /* A message of Open MPI with an argument: it may have to wait for the grant that this names. */
 static bool take_fin(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                     const struct rbuf_delivery *place)
+                     const struct rbuf_delivery *delivery)
 {
-    return !rbuf_receiver_hold(peer, header, place) && hand_up(peer, place);
+    return !rbuf_receiver_hold(peer, header, delivery) && hand_up(peer, delivery);
 }
 
-/* A message of Open MPI that lets data move, or ends that. It has no place in the order of those
+/* A message of Open MPI that lets data move, or ends that. It has no position in the order of those
  * that are matched. */
 static bool take_answer(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                        const struct rbuf_delivery *at)
+                        const struct rbuf_delivery *arrived)
 {
-    struct rbuf_delivery place = *at;
+    struct rbuf_delivery delivery = *arrived;
 
-    if (place.channel != RBUF_CONTROL) {
+    if (delivery.channel != RBUF_CONTROL) {
         return is_malformed(peer);
     }
-    if (place.origin == RBUF_ORIGIN_BUFFER) {
-        rbuf_polling_set_received(peer, place.bytes);
+    if (delivery.origin == RBUF_ORIGIN_BUFFER) {
+        rbuf_polling_set_received(peer, delivery.bytes);
     }
-    place.extra = RBUF_EXTRA_ANSWER;
-    return !rbuf_receiver_hold(peer, header, &place) && hand_up(peer, &place);
+    delivery.extra = RBUF_EXTRA_ANSWER;
+    return !rbuf_receiver_hold(peer, header, &delivery) && hand_up(peer, &delivery);
 }
 
 rbuf_take_message *const rbuf_inbox_take[RBUF_MESSAGE_KINDS] = {
@@ -229,11 +229,11 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
 {
     const struct rbuf_message_header *header = data;
     struct rbuf_peer *peer = peer_of(core, header, bytes);
-    struct rbuf_delivery place = {.origin = RBUF_ORIGIN_BUFFER,
-                                  .buffer = buffer,
-                                  .data = (unsigned char *) data + HEADER_BYTES,
-                                  .bytes = bytes - HEADER_BYTES,
-                                  .channel = (uint8_t) channel};
+    struct rbuf_delivery delivery = {.origin = RBUF_ORIGIN_BUFFER,
+                                     .buffer = buffer,
+                                     .data = (unsigned char *) data + HEADER_BYTES,
+                                     .bytes = bytes - HEADER_BYTES,
+                                     .channel = (uint8_t) channel};
 
     if (peer == NULL) {
         core->stats.messages_refused++;
@@ -245,10 +245,10 @@ bool rbuf_core_received(struct rbuf_core *core, enum rbuf_channel_id channel,
         }
         rbuf_credit_received(peer, header->credit);
         if (header->kind == RBUF_MESSAGE_USER) { /* others that would go by a ring say so too */
-            rbuf_polling_set_received(peer, place.bytes);
+            rbuf_polling_set_received(peer, delivery.bytes);
         }
     }
-    if (rbuf_incoming_take(peer, header, place)) {
+    if (rbuf_incoming_take(peer, header, delivery)) {
         return true;
     }
     rbuf_credit_consumed(peer, (enum rbuf_flow) channel);

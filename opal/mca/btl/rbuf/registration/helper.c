@@ -173,16 +173,17 @@ static uint64_t shortest_period(const struct rbuf_predictor *predictor)
 static void share(struct mca_btl_rbuf_helper *helper, uint64_t now_ns)
 {
     struct rbuf_helper *core = &helper->core;
-    struct rbuf_sharing_place place;
+    struct rbuf_sharing_assignment assigned;
 
     helper->share_due_ns = now_ns + SHARE_NS;
-    place = mca_btl_rbuf_sharing_look(
+    assigned = mca_btl_rbuf_sharing_look(
         &(struct rbuf_sharing_rank){.registered_bytes = rbuf_memory_stats.peak,
                                     .period_ns = shortest_period(&core->predictor),
                                     .work_ns = rbuf_helper_work_ns(core)},
         &core->slice_ns);
-    core->sharers = place.sharers;
-    atomic_store_explicit(&helper->has_core, place.core != RBUF_SHARING_NONE, memory_order_relaxed);
+    core->sharers = assigned.sharers;
+    atomic_store_explicit(&helper->has_core, assigned.core != RBUF_SHARING_NONE,
+                          memory_order_relaxed);
 }
 
 static void *run(void *argument)
@@ -440,7 +441,7 @@ static mca_btl_rbuf_registration_t *get(mca_btl_rbuf_registrar_t *registrar, uin
         point.register_ns = mca_btl_rbuf_now_ns() - point.time_ns;
         break;
     case RBUF_MR_COMING:
-    case RBUF_MR_NO_PLACE:
+    case RBUF_MR_NO_SLOT:
         registration = make(registrar, base, bytes, purpose, problem); /* the caller's alone */
         break;
     }

@@ -259,13 +259,13 @@ static void bind_to_idle(int32_t idle)
     }
 }
 
-struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank,
-                                                    uint64_t *slice_ns)
+struct rbuf_sharing_assignment mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank,
+                                                         uint64_t *slice_ns)
 {
     static struct rbuf_sharing_rank all[RANKS_MOST];
-    static struct rbuf_sharing_place place[RANKS_MOST];
+    static struct rbuf_sharing_assignment assignment[RANKS_MOST];
     static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* each port has a thread */
-    struct rbuf_sharing_place own;
+    struct rbuf_sharing_assignment own;
     struct rbuf_sharing_node shared = {.seed = node.seed};
     uint64_t longest = 0; /* the same for all, so that all reckon the same */
 
@@ -286,8 +286,8 @@ struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_ra
     shared.slice_ns = longest + SWITCH_NS;
     *slice_ns = shared.slice_ns;
     rbuf_sharing_assign((enum rbuf_sharing) mca_btl_rbuf_params.helper_policy, &shared, all,
-                        node.ranks, place);
-    own = place[node.rank];
+                        node.ranks, assignment);
+    own = assignment[node.rank];
     pthread_mutex_unlock(&looking);
     if (own.core >= 0) {
         bind_to_idle(own.core);

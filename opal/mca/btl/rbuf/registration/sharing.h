@@ -23,10 +23,10 @@
 void mca_btl_rbuf_sharing_open(void);
 void mca_btl_rbuf_sharing_close(void);
 
-/* Posts `rank`, and the calling thread's time slice. Returns this process's place; where that is on
- * a core the calling thread is bound to it. *slice_ns becomes t_slice + t_cs of
+/* Posts `rank`, and the calling thread's time slice. Returns what is assigned to this process; if
+ * that is a core the calling thread is bound to it. *slice_ns becomes t_slice + t_cs of
  * core/helper/helper.h: the longest of all slices posted, and a switch of context. */
-struct rbuf_sharing_place mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank,
-                                                    uint64_t *slice_ns);
+struct rbuf_sharing_assignment mca_btl_rbuf_sharing_look(const struct rbuf_sharing_rank *rank,
+                                                         uint64_t *slice_ns);
 
 #endif

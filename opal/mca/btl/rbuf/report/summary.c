@@ -34,7 +34,7 @@ struct mca_btl_rbuf_summary {
     struct names versions;
     struct names protocols;
     struct names ports;
-    struct rbuf_bindings *bindings; /* hosts by their places in `hosts` */
+    struct rbuf_bindings *bindings; /* hosts by their index in `hosts` */
 };
 
 struct mca_btl_rbuf_summary *mca_btl_rbuf_summary_new(void)
@@ -72,7 +72,7 @@ void mca_btl_rbuf_summary_free(struct mca_btl_rbuf_summary *summary)
 
 #define NO_NAME SIZE_MAX
 
-/* The name's place. Without memory (NO_NAME) it is missing in what is printed. Neighbours mostly
+/* The name's index. Without memory (NO_NAME) it is missing in what is printed. Neighbours mostly
  * have the same. */
 static size_t names_add(struct names *names, const struct rbuf_name *name)
 {
@@ -97,16 +97,16 @@ static size_t names_add(struct names *names, const struct rbuf_name *name)
     return names->count++;
 }
 
-/* The last one's place. */
+/* The last one's index. */
 static size_t names_add_list(struct names *names, const char *list)
 {
     struct rbuf_name name;
-    size_t place = NO_NAME;
+    size_t index = NO_NAME;
 
     while (rbuf_names_next(&list, &name)) {
-        place = names_add(names, &name);
+        index = names_add(names, &name);
     }
-    return place;
+    return index;
 }
 
 static void add_counter(struct mca_btl_rbuf_counters *sum, const char *name, uint64_t value)
@@ -128,12 +128,12 @@ static void add_counter(struct mca_btl_rbuf_counters *sum, const char *name, uin
 }
 
 /* What two words of a line say together. */
-struct place {
+struct binding {
     size_t host;            /* NO_NAME: not said */
     const char *processors; /* NULL: not said */
 };
 
-static void add_word(struct mca_btl_rbuf_summary *summary, struct place *place, char *word)
+static void add_word(struct mca_btl_rbuf_summary *summary, struct binding *binding, char *word)
 {
     char *value = strchr(word, '=');
 
@@ -142,9 +142,9 @@ static void add_word(struct mca_btl_rbuf_summary *summary, struct place *place, 
     }
     *value++ = '\0';
     if (strcmp(word, "host") == 0) {
-        place->host = names_add_list(&summary->hosts, value);
+        binding->host = names_add_list(&summary->hosts, value);
     } else if (strcmp(word, "processors") == 0) {
-        place->processors = value;
+        binding->processors = value;
     } else if (strcmp(word, "version") == 0) {
         names_add_list(&summary->versions, value);
     } else if (strcmp(word, "protocol") == 0) {
@@ -158,7 +158,7 @@ static void add_word(struct mca_btl_rbuf_summary *summary, struct place *place, 
 
 void mca_btl_rbuf_summary_add(struct mca_btl_rbuf_summary *summary, const char *line)
 {
-    struct place place = {.host = NO_NAME};
+    struct binding binding = {.host = NO_NAME};
     char *words = strdup(line);
     char *rest = NULL;
 
@@ -168,10 +168,10 @@ void mca_btl_rbuf_summary_add(struct mca_btl_rbuf_summary *summary, const char *
     summary->processes++;
     for (char *word = strtok_r(words, " \n", &rest); word != NULL;
          word = strtok_r(NULL, " \n", &rest)) {
-        add_word(summary, &place, word);
+        add_word(summary, &binding, word);
     }
-    if (place.host != NO_NAME && place.processors != NULL) {
-        rbuf_bindings_add(summary->bindings, (uint32_t) place.host, place.processors);
+    if (binding.host != NO_NAME && binding.processors != NULL) {
+        rbuf_bindings_add(summary->bindings, (uint32_t) binding.host, binding.processors);
     }
     free(words);
 }

@@ -28,7 +28,7 @@ enum rbuf_event_kind {
     RBUF_EVENT_DELIVER,  /* a message: hand it up, then rbuf_core_release() */
     RBUF_EVENT_SENT,     /* an active message's buffer is free; status */
     RBUF_EVENT_PUT,      /* a staged put's last chunk is posted, or it failed; status */
-    RBUF_EVENT_GET,      /* a copied get's data is at its place, or it failed; status */
+    RBUF_EVENT_GET,      /* a copied get's data has arrived, or it failed; status */
     RBUF_EVENT_DIRECT,   /* a deferred put is to be written in place: its offer now says where */
     RBUF_EVENT_RMA,      /* an in-place operation has completed; status */
     RBUF_EVENT_REGISTER, /* a grant has waited too long: register its buffer, rbuf_grant_direct() */
@@ -134,7 +134,7 @@ static inline bool rbuf_events_pop(struct rbuf_events *events, struct rbuf_event
         return false;
     }
     *event = events->ring[events->head++ & (events->size - 1)];
-    if (rbuf_events_empty(events)) { /* the first places again, which are in the cache */
+    if (rbuf_events_empty(events)) { /* the first slots again, which are in the cache */
         events->head = events->tail = 0;
     }
     return true;

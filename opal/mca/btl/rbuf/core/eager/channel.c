@@ -293,14 +293,14 @@ static bool gather_by_ring(struct rbuf_peer *peer, struct rbuf_am *am,
                            const struct rbuf_fab_piece *data)
 {
     const uint32_t lead = am->bytes - data->bytes;
-    void *place = rbuf_ring_out_begin(peer, am->bytes);
+    void *slot = rbuf_ring_out_begin(peer, am->bytes);
     bool sent = false;
 
-    if (place != NULL) {
-        memcpy(place, am->header + 1, lead);
+    if (slot != NULL) {
+        memcpy(slot, am->header + 1, lead);
         sent = rbuf_ring_out_gather(peer, am->tag, am->bytes, am->argument, data, &am->work);
-    } else if ((place = rbuf_ring_long_begin(peer, am->bytes)) != NULL) {
-        memcpy(place, am->header + 1, lead);
+    } else if ((slot = rbuf_ring_long_begin(peer, am->bytes)) != NULL) {
+        memcpy(slot, am->header + 1, lead);
         sent = rbuf_ring_long_gather(peer, am->tag, am->argument, data, &am->work);
     }
     return sent;

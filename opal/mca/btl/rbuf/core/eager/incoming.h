@@ -17,7 +17,7 @@
 /* Of this file: what is not simply handed to the user. A kind without a function is refused. */
 static inline bool rbuf_incoming_other(struct rbuf_peer *peer,
                                        const struct rbuf_message_header *header,
-                                       const struct rbuf_delivery *place)
+                                       const struct rbuf_delivery *delivery)
 {
     struct rbuf_core *core = peer->core;
     rbuf_take_message *take = header->kind < RBUF_MESSAGE_KINDS ? core->take[header->kind] : NULL;
@@ -26,21 +26,21 @@ static inline bool rbuf_incoming_other(struct rbuf_peer *peer,
         core->stats.messages_refused++;
         return false;
     }
-    return take(peer, header, place);
+    return take(peer, header, delivery);
 }
 
-/* Deals with a message whose turn it is; `place` says where its payload stands. True: an event owns
- * that place until rbuf_core_release(). False: it is free again. */
+/* Deals with a message whose turn it is; `delivery` says where its payload stands. True: an event
+ * owns that buffer until rbuf_core_release(). False: it is free again. */
 static inline bool rbuf_incoming_take(struct rbuf_peer *peer,
                                       const struct rbuf_message_header *header,
-                                      struct rbuf_delivery place)
+                                      struct rbuf_delivery delivery)
 {
     struct rbuf_core *core = peer->core;
     struct rbuf_event *event;
 
-    place.tag = header->tag;
+    delivery.tag = header->tag;
     if (header->kind != RBUF_MESSAGE_USER || header->argument != 0) {
-        return rbuf_incoming_other(peer, header, &place);
+        return rbuf_incoming_other(peer, header, &delivery);
     }
     event = rbuf_events_add(&core->events);
     if (event == NULL) {
@@ -50,7 +50,7 @@ static inline bool rbuf_incoming_take(struct rbuf_peer *peer,
     event->kind = RBUF_EVENT_DELIVER;
     event->status = 0;
     event->peer = peer;
-    event->delivery = place;
+    event->delivery = delivery;
     core->stats.messages_received++;
     return true;
 }

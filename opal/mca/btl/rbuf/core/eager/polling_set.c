@@ -19,7 +19,7 @@
 #define EPOCH       1024u /* small messages from one epoch to the next, for small sets */
 #define A_MEMBER    64u   /* or so many for each member that there may be, if that is more */
 #define SILENT      8u    /* epochs without a message after which a member is recalled */
-#define MUCH_BUSIER 2u    /* times the traffic of whom it takes the place of, */
+#define MUCH_BUSIER 2u    /* times the traffic of the one that it replaces, */
 #define MARGIN      16u   /* and so many messages more: few ones are chance */
 #define PATIENCE    2u    /* epochs before who declined a ring is invited again, the first time */
 #define DOUBLINGS   9u    /* of that, each time that it declines */
@@ -45,19 +45,19 @@ void rbuf_polling_set_close(struct rbuf_core *core)
     free(core->eager.set.rings);
 }
 
-/* ---- places ---- */
+/* ---- slots ---- */
 
-static void put_in_place(struct rbuf_polling_set *set, uint32_t place, struct rbuf_watch watch)
+static void put_into_slot(struct rbuf_polling_set *set, uint32_t slot, struct rbuf_watch watch)
 {
-    set->watch[place] = watch;
-    watch.ring->watch = &set->watch[place];
+    set->watch[slot] = watch;
+    watch.ring->watch = &set->watch[slot];
 }
 
-static void leave_place(struct rbuf_polling_set *set, const struct rbuf_ring_in *ring)
+static void leave_slot(struct rbuf_polling_set *set, const struct rbuf_ring_in *ring)
 {
     set->count--;
     for (uint32_t i = (uint32_t) (ring->watch - set->watch); i < set->count; i++) {
-        put_in_place(set, i, set->watch[i + 1]);
+        put_into_slot(set, i, set->watch[i + 1]);
     }
 }
 
@@ -137,7 +137,7 @@ static void admit(struct rbuf_peer *peer, struct rbuf_ring_memory *memory)
                                   .full = first_use + options->slots};
     peer->eager.ring_in = ring;
     core->eager.set.used++;
-    put_in_place(
+    put_into_slot(
         &core->eager.set, core->eager.set.count++,
         (struct rbuf_watch){.word = (const _Atomic uint64_t *) (const void *) (memory->base +
                                                                                options->slot_bytes -
@@ -280,7 +280,7 @@ void rbuf_polling_set_back(struct rbuf_peer *peer)
     peer->eager.ring_declined_epoch = peer->core->eager.set.epoch;
     ring->state = RBUF_RING_IN_DRAINING;
     ring->memory->next_use = ring->use;
-    leave_place(&peer->core->eager.set, ring);
+    leave_slot(&peer->core->eager.set, ring);
     peer->eager.recent = 0;
     rbuf_polling_set_drained(ring);
 }
@@ -304,7 +304,7 @@ void rbuf_polling_set_fail(struct rbuf_peer *peer)
     }
     (void) rbuf_ring_in_take(ring); /* what is there was sent before, and counts */
     ring->memory->next_use = ring->use;
-    leave_place(&peer->core->eager.set, ring);
+    leave_slot(&peer->core->eager.set, ring);
     ring->state = RBUF_RING_IN_LOST;
 }
 
@@ -330,16 +330,16 @@ static void take_census(struct rbuf_polling_set *set)
     for (uint32_t i = 0; i < set->count; i++) {
         struct rbuf_watch watch = set->watch[i];
         struct rbuf_ring_in *ring = watch.ring;
-        uint32_t place = i;
+        uint32_t slot = i;
 
         ring->silent = fresh(ring) > 0 ? 0 : ring->silent + 1;
         ring->recent = (uint32_t) (recent_of(ring) / 2);
         ring->counted = ring->use;
         ring->beside = 0;
-        for (; place > 0 && set->watch[place - 1].ring->recent < ring->recent; place--) {
-            put_in_place(set, place, set->watch[place - 1]);
+        for (; slot > 0 && set->watch[slot - 1].ring->recent < ring->recent; slot--) {
+            put_into_slot(set, slot, set->watch[slot - 1]);
         }
-        put_in_place(set, place, watch);
+        put_into_slot(set, slot, watch);
     }
 }
 

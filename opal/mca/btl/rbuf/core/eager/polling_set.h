@@ -4,7 +4,7 @@
  * "High Performance RDMA-Based MPI Implementation over InfiniBand", 2004, sections 3.3 and 4.7).
  *
  * It has a limit, so that polling costs what the set costs and not what the job does. Who sends
- * `threshold` small messages over send/receive is invited while there is a place. When there is
+ * `threshold` small messages over send/receive is invited while there is a slot. When there is
  * none, the replacement victim is recalled, but only for somebody who is clearly busier, and not
  * before a full epoch has counted it: two peers with like traffic do not chase each other. A member
  * that has fallen silent is recalled as well: the set shrinks.

@@ -159,13 +159,13 @@ static bool hand_on(struct rbuf_ring_in *ring, const struct rbuf_ring_trailer *t
 {
     struct rbuf_peer *peer = ring->peer;
     uint32_t padded = (bytes + 7u) & ~7u;
-    struct rbuf_delivery place = {.origin = RBUF_ORIGIN_RING,
-                                  .data = (unsigned char *) (uintptr_t) trailer - padded,
-                                  .bytes = bytes,
-                                  .slot = (uint8_t) slot};
+    struct rbuf_delivery delivery = {.origin = RBUF_ORIGIN_RING,
+                                     .data = (unsigned char *) (uintptr_t) trailer - padded,
+                                     .bytes = bytes,
+                                     .slot = (uint8_t) slot};
 
     rbuf_credit_received(peer, trailer->header.credit);
-    return rbuf_incoming_take(peer, &trailer->header, place);
+    return rbuf_incoming_take(peer, &trailer->header, delivery);
 }
 
 /* The trailer whose word is looked at. */
@@ -328,7 +328,7 @@ static bool take_long(struct rbuf_ring_in *ring, uint32_t bytes)
     struct rbuf_watch *watch = ring->watch;
     struct arriving message = look_at_long(ring, bytes);
     const struct rbuf_message_header *header = &message.last->header;
-    struct rbuf_delivery place = {
+    struct rbuf_delivery delivery = {
         .origin = RBUF_ORIGIN_RING_LONG, .bytes = bytes, .slot = (uint8_t) ring->slot};
 
     if (ring->use + slots > ring->full) {
@@ -337,12 +337,12 @@ static bool take_long(struct rbuf_ring_in *ring, uint32_t bytes)
     if (!has_arrived(ring, &message, slots) || !its_turn(peer, header)) {
         return false;
     }
-    place.data = (unsigned char *) (uintptr_t) message.displaced - rbuf_ring_padded(bytes);
+    delivery.data = (unsigned char *) (uintptr_t) message.displaced - rbuf_ring_padded(bytes);
     restore(ring, &message);
     advance_by(ring, watch, slots);
     rbuf_credit_received(peer, header->credit);
-    if (!rbuf_incoming_take(peer, header, place)) {
-        rbuf_ring_in_free_long(ring, place.slot, bytes);
+    if (!rbuf_incoming_take(peer, header, delivery)) {
+        rbuf_ring_in_free_long(ring, delivery.slot, bytes);
     }
     return true;
 }

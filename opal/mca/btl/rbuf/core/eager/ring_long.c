@@ -70,12 +70,12 @@ static void put_word(struct rbuf_ring_out *out, uint32_t number)
 {
     struct rbuf_ring_begun *begun = &out->begun;
     const uint64_t word = rbuf_ring_word(out->proof, out->use + number, begun->bytes);
-    unsigned char *place =
+    unsigned char *last =
         begun->data + begun->first + (size_t) number * out->slot_bytes - RBUF_RING_WORD_BYTES;
 
-    memcpy(begun->data + begun->length - begun->trailer + begun->displaced++ * sizeof(word), place,
+    memcpy(begun->data + begun->length - begun->trailer + begun->displaced++ * sizeof(word), last,
            sizeof(word));
-    memcpy(place, &word, sizeof(word));
+    memcpy(last, &word, sizeof(word));
     begun->words |= 1ull << number;
 }
 

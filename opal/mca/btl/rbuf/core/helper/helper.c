@@ -39,7 +39,7 @@ void rbuf_helper_close(struct rbuf_helper *helper)
     rbuf_use_queue_close(&helper->points);
 }
 
-static uint32_t place_of(const struct rbuf_helper *helper, const struct rbuf_mr *mr)
+static uint32_t slot_of(const struct rbuf_helper *helper, const struct rbuf_mr *mr)
 {
     return (uint32_t) (mr - helper->mrs.mr);
 }
@@ -90,7 +90,7 @@ static void queue(struct rbuf_helper *helper, const struct rbuf_mr *mr,
                   const struct rbuf_queue_item *item)
 {
     rbuf_registration_queue_set(
-        &helper->queue, place_of(helper, mr), item,
+        &helper->queue, slot_of(helper, mr), item,
         rbuf_registration_cost_of(&helper->deregistering, helper->largest_pages));
 }
 
@@ -150,35 +150,35 @@ static bool settle(struct rbuf_helper *helper, struct rbuf_mr *mr, uint64_t now_
 }
 
 /* When the first registration has to begin; UINT64_MAX: there is none. */
-static uint64_t register_at(const struct rbuf_helper *helper, uint32_t *place)
+static uint64_t register_at(const struct rbuf_helper *helper, uint32_t *slot)
 {
     uint64_t takes, due;
 
-    *place = rbuf_registration_queue_first(&helper->queue, RBUF_QUEUED_REGISTER);
-    if (*place == RBUF_QUEUE_EMPTY) {
+    *slot = rbuf_registration_queue_first(&helper->queue, RBUF_QUEUED_REGISTER);
+    if (*slot == RBUF_QUEUE_EMPTY) {
         return UINT64_MAX;
     }
-    takes = register_ns(helper, pages_of(&helper->mrs.mr[*place]));
-    due = helper->queue.item[*place].due_ns;
+    takes = register_ns(helper, pages_of(&helper->mrs.mr[*slot]));
+    due = helper->queue.item[*slot].due_ns;
     return due > takes ? due - takes : 0;
 }
 
-static uint64_t lapse_at(const struct rbuf_helper *helper, uint32_t *place)
+static uint64_t lapse_at(const struct rbuf_helper *helper, uint32_t *slot)
 {
-    *place = rbuf_registration_queue_first(&helper->queue, RBUF_QUEUED_LAPSE);
-    return *place == RBUF_QUEUE_EMPTY ? UINT64_MAX : helper->queue.item[*place].due_ns;
+    *slot = rbuf_registration_queue_first(&helper->queue, RBUF_QUEUED_LAPSE);
+    return *slot == RBUF_QUEUE_EMPTY ? UINT64_MAX : helper->queue.item[*slot].due_ns;
 }
 
-/* The registration that is due, and can be, or NULL. Its lapse is queued in its place. */
+/* The registration that is due, and can be, or NULL. Its lapse is queued instead. */
 static struct rbuf_mr *due_registration(struct rbuf_helper *helper, uint64_t now_ns)
 {
-    uint32_t place;
+    uint32_t slot;
 
-    while (register_at(helper, &place) < now_ns) {
-        struct rbuf_mr *mr = &helper->mrs.mr[place];
+    while (register_at(helper, &slot) < now_ns) {
+        struct rbuf_mr *mr = &helper->mrs.mr[slot];
 
         if (rbuf_mr_register(mr)) {
-            queue_lapse(helper, mr, helper->queue.item[place].lapse_ns);
+            queue_lapse(helper, mr, helper->queue.item[slot].lapse_ns);
             return mr;
         }
         queue(helper, mr, &nothing); /* it was taken before, or its memory went */
@@ -189,10 +189,10 @@ static struct rbuf_mr *due_registration(struct rbuf_helper *helper, uint64_t now
 /* A region whose use has not come, and that is to be deregistered, or NULL. */
 static struct rbuf_mr *lapsed_region(struct rbuf_helper *helper, uint64_t now_ns)
 {
-    uint32_t place;
+    uint32_t slot;
 
-    while (lapse_at(helper, &place) <= now_ns) {
-        struct rbuf_mr *mr = &helper->mrs.mr[place];
+    while (lapse_at(helper, &slot) <= now_ns) {
+        struct rbuf_mr *mr = &helper->mrs.mr[slot];
 
         const bool idle = rbuf_mr_state(mr) == RBUF_MR_IDLE;
         bool used;
@@ -215,9 +215,9 @@ static uint64_t waits_until(struct rbuf_helper *helper, uint64_t now_ns)
 {
     struct rbuf_mr_bytes bytes;
     uint64_t quiet, latest;
-    uint32_t place;
+    uint32_t slot;
 
-    if (!rbuf_mr_any_returned(&helper->mrs) && lapse_at(helper, &place) > now_ns) {
+    if (!rbuf_mr_any_returned(&helper->mrs) && lapse_at(helper, &slot) > now_ns) {
         return 0;
     }
     bytes = rbuf_mrs_bytes(&helper->mrs);
@@ -253,7 +253,7 @@ struct rbuf_helper_order rbuf_helper_next(struct rbuf_helper *helper, uint64_t n
 {
     struct rbuf_helper_order order = {.task = RBUF_HELPER_WAIT};
     uint64_t registration, until;
-    uint32_t place;
+    uint32_t slot;
 
     if (progress != helper->progress) {
         helper->progress = progress;
@@ -273,9 +273,9 @@ struct rbuf_helper_order rbuf_helper_next(struct rbuf_helper *helper, uint64_t n
             return order;
         }
         helper->waiting_ns = 0;
-        until = lapse_at(helper, &place);
+        until = lapse_at(helper, &slot);
     }
-    registration = register_at(helper, &place);
+    registration = register_at(helper, &slot);
     order.until_ns = registration < until ? registration + 1 : until;
     return order;
 }

@@ -53,10 +53,10 @@
 #include "core/helper/registration_queue.h"
 
 struct rbuf_helper_options {
-    uint32_t regions;     /* places for registered memory */
+    uint32_t regions;     /* slots for registered memory */
     uint32_t sites;       /* that are remembered */
     uint32_t window;      /* points before a point that tell sites apart */
-    uint32_t points;      /* places in the queue of points; a power of two */
+    uint32_t points;      /* slots in the queue of points; a power of two */
     uint64_t grace_ns;    /* what is registered ahead is kept so long, at least */
     uint64_t register_ns; /* b and a, assumed until measured */
     uint64_t register_page_ns;

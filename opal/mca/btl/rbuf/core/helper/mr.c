@@ -59,9 +59,9 @@ static void count(_Atomic uint64_t *counter)
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-int rbuf_mrs_open(struct rbuf_mrs *mrs, uint32_t places)
+int rbuf_mrs_open(struct rbuf_mrs *mrs, uint32_t slots)
 {
-    *mrs = (struct rbuf_mrs){.mr = calloc(places, sizeof(mrs->mr[0])), .places = places};
+    *mrs = (struct rbuf_mrs){.mr = calloc(slots, sizeof(mrs->mr[0])), .slots = slots};
     return mrs->mr == NULL ? -ENOMEM : 0;
 }
 
@@ -110,12 +110,12 @@ static struct wanted wanted_of(uint64_t base, uint64_t bytes, uint32_t access)
                            .access = access};
 }
 
-static void raise_used(struct rbuf_mrs *mrs, uint32_t places)
+static void raise_used(struct rbuf_mrs *mrs, uint32_t slots)
 {
     uint32_t known = used(mrs);
 
-    while (known < places &&
-           !atomic_compare_exchange_weak_explicit(&mrs->used, &known, places, memory_order_acq_rel,
+    while (known < slots &&
+           !atomic_compare_exchange_weak_explicit(&mrs->used, &known, slots, memory_order_acq_rel,
                                                   memory_order_acquire)) {
     }
 }
@@ -125,7 +125,7 @@ enum rbuf_mr_taken rbuf_mr_claim(struct rbuf_mrs *mrs, uint64_t base, uint64_t b
 {
     const struct wanted wanted = wanted_of(base, bytes, access);
 
-    for (uint32_t i = 0; i < mrs->places; i++) {
+    for (uint32_t i = 0; i < mrs->slots; i++) {
         uint64_t word;
 
         *mr = &mrs->mr[i];
@@ -142,7 +142,7 @@ enum rbuf_mr_taken rbuf_mr_claim(struct rbuf_mrs *mrs, uint64_t base, uint64_t b
     }
     count(&mrs->counters.full);
     *mr = NULL;
-    return RBUF_MR_NO_PLACE;
+    return RBUF_MR_NO_SLOT;
 }
 
 /* Whoever calls this owns the region: but for hooks, nobody changes the word. */

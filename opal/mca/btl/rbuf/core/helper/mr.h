@@ -6,7 +6,7 @@
  * The state, the number of users and a generation are one word, which changes by compare-and-swap
  * alone:
  *
- *     ABSENT            a free place
+ *     ABSENT            a free slot
  *     PLANNED           not registered, and the helper means to; watched
  *     REGISTERING       by a taker, or by the helper
  *     IDLE              registered, no users
@@ -23,7 +23,7 @@
  *
  * Invariants:
  * - A region is whole pages, so that a hook that sees a page go sees all that is registered in it.
- * - begin, end and access are written by who claimed an ABSENT place, before it publishes, and by
+ * - begin, end and access are written by who claimed an ABSENT slot, before it publishes, and by
  *   nobody else.
  * - The helper registers only what is PLANNED, and the hooks have watched that without a gap since
  *   a taker had it. A hook runs before its memory goes, so to compare a count of releases before
@@ -94,14 +94,14 @@ struct rbuf_mr_counters {
     _Atomic uint64_t planned;    /* the helper would have registered it later: mispredicted */
     _Atomic uint64_t late;    /* another thread was registering it: mispredicted, or used by two */
     _Atomic uint64_t unknown; /* nobody had foreseen it */
-    _Atomic uint64_t full;    /* there was no place, and it was not foreseen */
+    _Atomic uint64_t full;    /* there was no slot, and it was not foreseen */
     _Atomic uint64_t stale;   /* regions that a hook has marked */
 };
 
 struct rbuf_mrs {
     struct rbuf_mr *mr;
-    uint32_t places;
-    _Atomic uint32_t used;          /* no place from here on was ever claimed */
+    uint32_t slots;
+    _Atomic uint32_t used;          /* no slot from here on was ever claimed */
     _Atomic(struct rbuf_mr *) list; /* given back, the last one first */
     struct rbuf_mr *taken;          /* the helper's part of it, the first one first */
     struct rbuf_mr_counters counters;
@@ -112,11 +112,11 @@ enum rbuf_mr_taken {
     RBUF_MR_TO_REGISTER, /* register [begin, end), then rbuf_mr_publish() or rbuf_mr_abandon() */
     RBUF_MR_COMING,      /* another one is registering *mr: wait while that is its state, as long as
                             registering takes at most, then ask again, and at last claim */
-    RBUF_MR_NO_PLACE     /* no region: register without */
+    RBUF_MR_NO_SLOT      /* no region: register without */
 };
 
 /* -ENOMEM, else 0. */
-int rbuf_mrs_open(struct rbuf_mrs *mrs, uint32_t places);
+int rbuf_mrs_open(struct rbuf_mrs *mrs, uint32_t slots);
 
 /* All are ABSENT, or the registrations are lost. */
 void rbuf_mrs_close(struct rbuf_mrs *mrs);
@@ -126,7 +126,7 @@ void rbuf_mrs_close(struct rbuf_mrs *mrs);
 enum rbuf_mr_taken rbuf_mr_take(struct rbuf_mrs *mrs, uint64_t base, uint64_t bytes,
                                 uint32_t access, struct rbuf_mr **mr);
 
-/* The same behind RBUF_MR_COMING, for who has waited long enough: TO_REGISTER or NO_PLACE. */
+/* The same behind RBUF_MR_COMING, for who has waited long enough: TO_REGISTER or NO_SLOT. */
 enum rbuf_mr_taken rbuf_mr_claim(struct rbuf_mrs *mrs, uint64_t base, uint64_t bytes,
                                  uint32_t access, struct rbuf_mr **mr);
 

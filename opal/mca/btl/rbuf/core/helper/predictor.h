@@ -28,7 +28,7 @@
  * the intervals from the shortest one, smoothed as the round trip time's is by TCP (RFC 6298), and
  * at most a sixteenth of the period, which is what it costs of memory.
  *
- * The table is bounded. A signature has a few places where it can be, and the site there that was
+ * The table is bounded. A signature has a few slots where it can be, and the site there that was
  * seen the longest ago makes room.
  *
  * Invariant: each use of a site with a period is counted in one of near, close, early, late,
@@ -55,7 +55,7 @@ struct rbuf_period {
 };
 
 struct rbuf_site {
-    uint64_t signature; /* 0: a free place */
+    uint64_t signature; /* 0: a free slot */
     uint64_t base;      /* its buffer */
     uint64_t bytes;
     uint64_t last_ns; /* its last use */
@@ -78,7 +78,7 @@ struct rbuf_prediction_counters {
 
 struct rbuf_predictor {
     struct rbuf_site *site;
-    uint32_t *seen; /* places of `site` that are not free, in the order in which they were taken */
+    uint32_t *seen; /* slots of `site` that are not free, in the order in which they were taken */
     uint32_t sites; /* of these */
     uint32_t sets;
     uint32_t window; /* points before, of which the signature knows */

@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int rbuf_registration_queue_open(struct rbuf_registration_queue *queue, uint32_t places)
+int rbuf_registration_queue_open(struct rbuf_registration_queue *queue, uint32_t slots)
 {
-    *queue = (struct rbuf_registration_queue){.item = calloc(places, sizeof(queue->item[0]))};
+    *queue = (struct rbuf_registration_queue){.item = calloc(slots, sizeof(queue->item[0]))};
     TAILQ_INIT(&queue->order);
     return queue->item == NULL ? -ENOMEM : 0;
 }
@@ -54,10 +54,10 @@ static void adjust(struct rbuf_registration_queue *queue, uint64_t gap_ns)
     }
 }
 
-void rbuf_registration_queue_set(struct rbuf_registration_queue *queue, uint32_t place,
+void rbuf_registration_queue_set(struct rbuf_registration_queue *queue, uint32_t slot,
                                  const struct rbuf_queue_item *item, uint64_t gap_ns)
 {
-    struct rbuf_queue_item *here = &queue->item[place];
+    struct rbuf_queue_item *here = &queue->item[slot];
 
     if (here->kind != RBUF_QUEUED_NOTHING) {
         TAILQ_REMOVE(&queue->order, here, link);

@@ -3,7 +3,7 @@
  * The registration queue: what the helper is to register, and what it gives up if it is not used
  * (the RQ of the paper that predictor.h cites, section 3.2).
  *
- * Each place of the table of regions (mr.h) has one item or none. Items are ordered by when they
+ * Each slot of the table of regions (mr.h) has one item or none. Items are ordered by when they
  * are due. Deadlines are adjusted: between two registrations there is time for the later one and
  * for one deregistration (rbuf_registration_queue's gap), so the helper meets them all; earlier
  * ones are brought forward where they are closer.
@@ -35,7 +35,7 @@ struct rbuf_queue_item {
 };
 
 struct rbuf_registration_queue {
-    struct rbuf_queue_item *item; /* one a place */
+    struct rbuf_queue_item *item; /* one a slot */
     TAILQ_HEAD(rbuf_queue_order, rbuf_queue_item) order;
     uint32_t count; /* of those in order */
 };
@@ -43,15 +43,15 @@ struct rbuf_registration_queue {
 #define RBUF_QUEUE_EMPTY UINT32_MAX
 
 /* -ENOMEM, else 0. */
-int rbuf_registration_queue_open(struct rbuf_registration_queue *queue, uint32_t places);
+int rbuf_registration_queue_open(struct rbuf_registration_queue *queue, uint32_t slots);
 void rbuf_registration_queue_close(struct rbuf_registration_queue *queue);
 
-/* Gives the place this item in the place of what it had; RBUF_QUEUED_NOTHING removes it. `gap_ns`
+/* Gives the slot this item instead of what it had; RBUF_QUEUED_NOTHING removes it. `gap_ns`
  * is the cost of one deregistration. */
-void rbuf_registration_queue_set(struct rbuf_registration_queue *queue, uint32_t place,
+void rbuf_registration_queue_set(struct rbuf_registration_queue *queue, uint32_t slot,
                                  const struct rbuf_queue_item *item, uint64_t gap_ns);
 
-/* The place whose item of that kind is due first, or RBUF_QUEUE_EMPTY. */
+/* The slot whose item of that kind is due first, or RBUF_QUEUE_EMPTY. */
 uint32_t rbuf_registration_queue_first(const struct rbuf_registration_queue *queue,
                                        enum rbuf_queued kind);
 

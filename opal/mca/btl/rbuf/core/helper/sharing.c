@@ -56,7 +56,7 @@ static bool meets(const struct rbuf_sharing_rank *rank, const struct rbuf_sharin
 /* The core with the fewest helpers on which this rank and those can meet their deadlines. */
 static int32_t shared_core(const struct rbuf_sharing_node *node,
                            const struct rbuf_sharing_rank *rank, uint32_t ranks,
-                           const struct rbuf_sharing_place *place, uint32_t who)
+                           const struct rbuf_sharing_assignment *assignment, uint32_t who)
 {
     int32_t best = RBUF_SHARING_NONE;
     uint32_t fewest = UINT32_MAX;
@@ -66,11 +66,11 @@ static int32_t shared_core(const struct rbuf_sharing_node *node,
         bool met = true;
 
         for (uint32_t i = 0; i < ranks; i++) {
-            there += place[i].core == (int32_t) core;
+            there += assignment[i].core == (int32_t) core;
         }
         for (uint32_t i = 0; i < ranks; i++) {
-            met = met &&
-                  ((place[i].core != (int32_t) core && i != who) || meets(&rank[i], node, there));
+            met = met && ((assignment[i].core != (int32_t) core && i != who) ||
+                          meets(&rank[i], node, there));
         }
         if (met && there < fewest) {
             fewest = there;
@@ -82,7 +82,8 @@ static int32_t shared_core(const struct rbuf_sharing_node *node,
 
 static int32_t core_for(enum rbuf_sharing policy, const struct rbuf_sharing_node *node,
                         const struct rbuf_sharing_rank *rank, uint32_t ranks,
-                        const struct rbuf_sharing_place *place, uint32_t who, uint32_t position)
+                        const struct rbuf_sharing_assignment *assignment, uint32_t who,
+                        uint32_t position)
 {
     if (policy == RBUF_SHARING_OFF) {
         return RBUF_SHARING_NONE;
@@ -94,29 +95,29 @@ static int32_t core_for(enum rbuf_sharing policy, const struct rbuf_sharing_node
         policy == RBUF_SHARING_FORCE) {
         return (int32_t) (position % node->idle);
     }
-    return policy == RBUF_SHARING_COORDINATED ? shared_core(node, rank, ranks, place, who)
+    return policy == RBUF_SHARING_COORDINATED ? shared_core(node, rank, ranks, assignment, who)
                                               : RBUF_SHARING_NONE;
 }
 
 void rbuf_sharing_assign(enum rbuf_sharing policy, const struct rbuf_sharing_node *node,
                          const struct rbuf_sharing_rank *rank, uint32_t ranks,
-                         struct rbuf_sharing_place *place)
+                         struct rbuf_sharing_assignment *assignment)
 {
     uint32_t who = ranks;
 
     for (uint32_t i = 0; i < ranks; i++) {
-        place[i] = (struct rbuf_sharing_place){.core = RBUF_SHARING_NONE};
+        assignment[i] = (struct rbuf_sharing_assignment){.core = RBUF_SHARING_NONE};
     }
     for (uint32_t position = 0; position < ranks; position++) {
         who = next_of(rank, ranks, node->seed, who);
-        place[who].core = core_for(policy, node, rank, ranks, place, who, position);
+        assignment[who].core = core_for(policy, node, rank, ranks, assignment, who, position);
     }
     for (uint32_t i = 0; i < ranks; i++) {
         uint32_t there = 0;
 
         for (uint32_t j = 0; j < ranks; j++) {
-            there += place[i].core >= 0 && place[j].core == place[i].core;
+            there += assignment[i].core >= 0 && assignment[j].core == assignment[i].core;
         }
-        place[i].sharers = sharers_of(there);
+        assignment[i].sharers = sharers_of(there);
     }
 }

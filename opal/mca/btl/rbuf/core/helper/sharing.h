@@ -47,14 +47,14 @@ struct rbuf_sharing_node {
         seed; /* of ties: alike in all ranks of a job on a node, of any other value elsewhere */
 };
 
-struct rbuf_sharing_place {
+struct rbuf_sharing_assignment {
     int32_t core;     /* an idle core, from 0 on, or RBUF_SHARING_NONE, RBUF_SHARING_ANY */
     uint32_t sharers; /* n of equation 2, as in helper.h: helpers on it; 0: this one is alone */
 };
 
-/* Fills place[0 .. ranks - 1]. All ranks of the node reckon the same from the same figures. */
+/* Fills assignment[0 .. ranks - 1]. All ranks of the node reckon the same from the same figures. */
 void rbuf_sharing_assign(enum rbuf_sharing policy, const struct rbuf_sharing_node *node,
                          const struct rbuf_sharing_rank *rank, uint32_t ranks,
-                         struct rbuf_sharing_place *place);
+                         struct rbuf_sharing_assignment *assignment);
 
 #endif

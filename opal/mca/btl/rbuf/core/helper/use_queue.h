@@ -39,8 +39,8 @@ struct rbuf_use_cell {
 struct rbuf_use_queue {
     struct rbuf_use_cell *cell;
     uint64_t mask;         /* cells - 1 */
-    _Atomic uint64_t tail; /* the next place to write */
-    uint64_t head;         /* the next place to read; the helper's */
+    _Atomic uint64_t tail; /* the next slot to write */
+    uint64_t head;         /* the next slot to read; the helper's */
     _Atomic uint64_t lost; /* queue that were refused */
 };
 
@@ -51,7 +51,7 @@ void rbuf_use_queue_close(struct rbuf_use_queue *queue);
 /* False: the queue is full, and the use is lost and counted. */
 bool rbuf_use_queue_put(struct rbuf_use_queue *queue, const struct rbuf_use *use);
 
-/* At least half of its places are taken: the helper should be woken. Any thread. */
+/* At least half of its slots are taken: the helper should be woken. Any thread. */
 bool rbuf_use_queue_half_full(const struct rbuf_use_queue *queue);
 
 /* False: there is none. */

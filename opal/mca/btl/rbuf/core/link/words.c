@@ -28,7 +28,7 @@ static void written(struct rbuf_work *work, int status)
     if (write->bounce != NULL) {
         rbuf_bounce_give(&peer->core->bounces, write->bounce);
     }
-    peer->link.words.under_way[write->place / 64] &= ~(1ull << write->place % 64);
+    peer->link.words.under_way[write->index / 64] &= ~(1ull << write->index % 64);
     SLIST_INSERT_HEAD(&peer->core->link.word_writes.free, write, link);
 }
 
@@ -43,16 +43,16 @@ void rbuf_words_open(struct rbuf_core *core)
     }
 }
 
-static enum rbuf_fab_status write_inline(struct rbuf_peer *peer, unsigned place, uint64_t value,
+static enum rbuf_fab_status write_inline(struct rbuf_peer *peer, unsigned index, uint64_t value,
                                          struct rbuf_work *work)
 {
     return rbuf_fab_write_inline(peer->queue[RBUF_CONTROL], &value, sizeof(value),
-                                 peer->their_mailbox + place * sizeof(value),
+                                 peer->their_mailbox + index * sizeof(value),
                                  peer->their_mailbox_rkey, work);
 }
 
 /* The same from a bounce buffer, which is the write's if that is posted. */
-static enum rbuf_fab_status write_bounced(struct rbuf_peer *peer, unsigned place, uint64_t value,
+static enum rbuf_fab_status write_bounced(struct rbuf_peer *peer, unsigned index, uint64_t value,
                                           struct rbuf_word_write *write)
 {
     struct rbuf_bounces *bounces = &peer->core->bounces;
@@ -64,7 +64,7 @@ static enum rbuf_fab_status write_bounced(struct rbuf_peer *peer, unsigned place
     }
     memcpy(write->bounce->data, &value, sizeof(value));
     status = rbuf_fab_write(peer->queue[RBUF_CONTROL], write->bounce->data, bounces->lkey,
-                            sizeof(value), peer->their_mailbox + place * sizeof(value),
+                            sizeof(value), peer->their_mailbox + index * sizeof(value),
                             peer->their_mailbox_rkey, &write->work);
     if (status != RBUF_FAB_OK) {
         rbuf_bounce_give(bounces, write->bounce);
@@ -72,30 +72,30 @@ static enum rbuf_fab_status write_bounced(struct rbuf_peer *peer, unsigned place
     return status;
 }
 
-bool rbuf_words_write(struct rbuf_peer *peer, unsigned place, uint64_t value)
+bool rbuf_words_write(struct rbuf_peer *peer, unsigned index, uint64_t value)
 {
     const bool inlined = rbuf_fab_inline_max(peer->queue[RBUF_CONTROL]) >= sizeof(value);
     struct rbuf_word_writes *writes = &peer->core->link.word_writes;
     struct rbuf_word_write *write = SLIST_FIRST(&writes->free);
-    uint64_t *under_way = &peer->link.words.under_way[place / 64];
-    const uint64_t bit = 1ull << place % 64;
+    uint64_t *under_way = &peer->link.words.under_way[index / 64];
+    const uint64_t bit = 1ull << index % 64;
 
     rbuf_credit_learn_order(peer);
     if (inlined && peer->link.words.order == RBUF_WORDS_IN_ORDER) {
-        return rbuf_peer_posted(peer, write_inline(peer, place, value, NULL));
+        return rbuf_peer_posted(peer, write_inline(peer, index, value, NULL));
     }
     if (write == NULL ||
         (peer->link.words.order == RBUF_WORDS_ONE_BY_ONE && (*under_way & bit) != 0)) {
         return false;
     }
     write->bounce = NULL;
-    if (!rbuf_peer_posted(peer, inlined ? write_inline(peer, place, value, &write->work)
-                                        : write_bounced(peer, place, value, write))) {
+    if (!rbuf_peer_posted(peer, inlined ? write_inline(peer, index, value, &write->work)
+                                        : write_bounced(peer, index, value, write))) {
         return false;
     }
     SLIST_REMOVE_HEAD(&writes->free, link);
     write->work.peer = peer;
-    write->place = place;
+    write->index = index;
     *under_way |= bit;
     peer->in_flight++;
     return true;

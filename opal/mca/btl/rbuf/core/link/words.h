@@ -40,7 +40,7 @@ enum {
 };
 
 /* Writes a word into the peer's mailbox. False: not now, or the peer is lost. */
-bool rbuf_words_write(struct rbuf_peer *peer, unsigned place, uint64_t value);
+bool rbuf_words_write(struct rbuf_peer *peer, unsigned index, uint64_t value);
 
 /* Makes the counts of chunks that we copied out, if they are not there yet. False without memory.
  * rbuf_acks_count() and rbuf_acks_add() need them. */

@@ -8,7 +8,7 @@
  *
  * On other fabrics a flag has a checksum, and may be there before some of the payload. The block is
  * copied out and the checksum made of what was copied. If it is right all of the block is there; if
- * not the copy is made again later, into the same place. So until a block is taken the bytes of it
+ * not the copy is made again later, into the same buffer. So until a block is taken the bytes of it
  * in the user's buffer may be anything, which the receive's memory may be until it completes. A
  * block that is still wrong check_timeout_ns after the sender has said that it is done has been
  * damaged: that is an error, and the peer is lost.
@@ -310,7 +310,7 @@ void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate)
 }
 
 bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                        const struct rbuf_delivery *place)
+                        const struct rbuf_delivery *delivery)
 {
     struct rbuf_core *core = peer->core;
     struct rbuf_grant *grant =
@@ -320,16 +320,16 @@ bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header
     if (grant == NULL || grant->state != RBUF_GRANT_STAGED || grant->peer != peer) {
         return false;
     }
-    held = malloc(sizeof(*held) + place->bytes);
+    held = malloc(sizeof(*held) + delivery->bytes);
     if (held == NULL) {
         rbuf_peer_break(peer, -ENOMEM);
         return true;
     }
-    held->delivery = *place;
+    held->delivery = *delivery;
     held->delivery.origin = RBUF_ORIGIN_HELD;
     held->delivery.buffer = NULL;
     held->delivery.data = held->data;
-    memcpy(held->data, place->data, place->bytes);
+    memcpy(held->data, delivery->data, delivery->bytes);
     core->stats.messages_held++;
     grant->held_ns = STAILQ_EMPTY(&grant->held) ? core->now_ns : grant->held_ns;
     STAILQ_INSERT_TAIL(&grant->held, held, link);

@@ -17,6 +17,6 @@ void rbuf_core_immediate(struct rbuf_core *core, uint32_t immediate);
 int rbuf_receiver_progress(struct rbuf_core *core, uint64_t *budget);
 /* Copies a message that names a put which is not in place yet; false: it need not wait. */
 bool rbuf_receiver_hold(struct rbuf_peer *peer, const struct rbuf_message_header *header,
-                        const struct rbuf_delivery *place);
+                        const struct rbuf_delivery *delivery);
 
 #endif

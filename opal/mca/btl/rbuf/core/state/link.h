@@ -63,7 +63,7 @@ struct rbuf_words {
 struct rbuf_word_write {
     struct rbuf_work work;
     struct rbuf_bounce *bounce; /* NULL: it went inline */
-    unsigned place;
+    unsigned index;
     SLIST_ENTRY(rbuf_word_write) link;
 };
 
