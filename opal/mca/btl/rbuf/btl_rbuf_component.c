@@ -54,7 +54,7 @@ static const mca_btl_base_module_t template = {
      * and if the receive comes late: contrib/speed.sh eager. */
     .btl_eager_limit = 48 * 1024,
     /* Nothing: payload in the rendezvous was measured, and is no faster at any size. What is behind
-     * the rendezvous hides its way. */
+     * the rendezvous hides its time. */
     .btl_rndv_eager_limit = MCA_BTL_RBUF_RENDEZVOUS_LOOK,
     .btl_max_send_size = 64 * 1024,
     .btl_rdma_pipeline_frag_size = SIZE_MAX, /* one put a message */
@@ -314,7 +314,7 @@ static int mca_btl_rbuf_progress(void)
     return done;
 }
 
-/* Eager messages have ways of their own where their buffers may be reused. */
+/* Eager messages have entry points of their own where their buffers may be reused. */
 static void enter_reuse(mca_btl_rbuf_module_t *module)
 {
 #if RBUF_HAVE_REUSE

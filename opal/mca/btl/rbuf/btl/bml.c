@@ -4,7 +4,7 @@
  *
  * r2 copies a module's flags when a process is added, and ob1 looks at that copy for each message:
  * what is to change later has to be changed there. Whoever reads it meanwhile, in any thread, sees
- * the old or the new one, and both are right: a message goes either way.
+ * the old or the new one, and both are right: a message may take either path.
  */
 #include "btl/in_place.h"
 

@@ -17,7 +17,7 @@
 #include "peers/endpoint.h"
 
 /* A message as Open MPI hands it to sendi. Functions out of line get it by value: it is in
- * registers on the usual way, which would cost more if its address was known. */
+ * registers on the usual path, which would cost more if its address was known. */
 struct mca_btl_rbuf_outgoing {
     mca_btl_rbuf_module_t *module;
     mca_btl_base_endpoint_t *endpoint;

@@ -76,7 +76,7 @@ static bool sample(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
     return timed && held == NULL;
 }
 
-/* Out of line, lest it take registers of the usual way. */
+/* Out of line, lest it take registers of the usual path. */
 static __attribute__((noinline)) int sendi_looked_at(struct mca_btl_rbuf_outgoing message,
                                                      const struct mca_btl_rbuf_wanted *wanted)
 {
@@ -249,7 +249,7 @@ static int gather_or_copy(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t
     return mca_btl_rbuf_send(&module->super, endpoint, &frag->base, tag);
 }
 
-/* The same, and tells how long a copied message took, whichever way it went. */
+/* The same, and tells how long a copied message took, whichever path it took. */
 static int gather_or_time(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                           mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
 {

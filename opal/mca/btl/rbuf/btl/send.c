@@ -278,7 +278,7 @@ static mca_btl_base_descriptor_t *descriptor_for(const struct mca_btl_rbuf_outgo
                               mca_btl_rbuf_bytes_of(message), wanted->flags | flags);
 }
 
-/* Out of line, lest it take registers of the usual way. */
+/* Out of line, lest it take registers of the usual path. */
 __attribute__((noinline)) int mca_btl_rbuf_send_otherwise(struct mca_btl_rbuf_outgoing message,
                                                           const struct mca_btl_rbuf_wanted *wanted)
 {

@@ -38,7 +38,7 @@ void mca_btl_rbuf_lock_close(struct mca_btl_rbuf_lock *lock);
 void mca_btl_rbuf_lock_wait(struct mca_btl_rbuf_lock *lock);
 bool mca_btl_rbuf_lock_avoid(struct mca_btl_rbuf_lock *lock);
 
-/* The visitor's way in; false: somebody is inside. */
+/* The visitor enters; false: somebody is inside. */
 bool mca_btl_rbuf_lock_visit(struct mca_btl_rbuf_lock *lock);
 void mca_btl_rbuf_lock_end_visit(struct mca_btl_rbuf_lock *lock);
 

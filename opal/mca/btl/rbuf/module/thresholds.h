@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * What decides by size and settings which way a message goes, for who sends it and for who shows
+ * What decides by size and settings which path a message takes, for who sends it and for who shows
  * that (report/explain.c). Sizes are bytes as they are handed to the transport, Open MPI's header
  * among them.
  */

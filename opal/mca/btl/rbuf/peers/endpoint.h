@@ -211,7 +211,7 @@ bool mca_btl_rbuf_packed_claim(mca_btl_rbuf_module_t *module, mca_btl_base_endpo
                                mca_btl_rbuf_frag_t **frag);
 void mca_btl_rbuf_packed_close(mca_btl_base_endpoint_t *endpoint);
 
-/* A message of the endpoint goes that way. */
+/* The endpoint has a packed message with early data. */
 bool mca_btl_rbuf_packed_under_way(const mca_btl_base_endpoint_t *endpoint);
 
 #endif

@@ -43,7 +43,7 @@ void mca_btl_rbuf_latency_connected(mca_btl_base_endpoint_t *endpoint)
     if (latency->near_ns == 0 || latency->peers == PEERS ||
         latency->state == MCA_BTL_RBUF_LATENCY_NEAR ||
         opal_compare_proc(endpoint->proc->proc_name, OPAL_PROC_MY_NAME) == 0) {
-        return; /* what it sends to itself goes no way */
+        return; /* what it sends to itself has no latency */
     }
     latency->peers++;
     endpoint->samples_due = SAMPLES;

@@ -110,8 +110,8 @@ static struct mca_btl_rbuf_packed *packed_make(mca_btl_base_endpoint_t *endpoint
     return packed;
 }
 
-/* The endpoint's, made if it has none. Its last message is over if that did not go that way to its
- * end, which shows when Open MPI uses the convertor for another. */
+/* The endpoint's, made if it has none. Its last message is over once Open MPI uses that
+ * convertor for another one: rbuf did not see its last fragment. */
 static struct mca_btl_rbuf_packed *packed_of(mca_btl_base_endpoint_t *endpoint,
                                              const struct opal_convertor_t *convertor)
 {

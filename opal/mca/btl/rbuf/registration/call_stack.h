@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Where in the application a call of MPI comes from, as one number: a hash of the stack frames that
- * are older than MPI's. Two calls with the same hash come from the same place, by the same way.
+ * are older than MPI's. Two calls with the same hash come from the same call site, by the same
+ * calls.
  *
  * Frames come from libunwind alone. It finds them by the tables of each object (.eh_frame), so that
  * frame pointers do not matter. Code of a just-in-time compiler without such tables ends the walk.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The ways of messages by size (report/report.h).
+ * Which path messages of each size take (report/report.h).
  *
  * Nothing is decided here: each limit is the largest size for which the function holds that decides
  * for a message, too, found by trying sizes; chunks are cut by the schedule that cuts messages. So

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * What is printed for people, on standard error: at the start by which way messages go
+ * What is printed for people, on standard error: at the start which path messages take
  * (btl_rbuf_show; explain.c), at the end what was done (btl_rbuf_report; report.c).
  *
  * The report has five lines for the job (1), a line a process with all counters (2), or the same as
@@ -21,7 +21,7 @@ enum mca_btl_rbuf_report_level {
     MCA_BTL_RBUF_REPORT_JSON
 };
 
-/* Prints on standard error by which way messages of each size would go, and why, for each port that
+/* Prints on standard error which path messages of each size would take, and why, for each port that
  * is started (btl_rbuf_show), at rank 0 alone. Once all modules are open; one thread. */
 void mca_btl_rbuf_explain(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * The queue of events (core/base/event.h): opening, growing, and the slow ways to push.
+ * The queue of events (core/base/event.h): opening, growing, and the slow paths of push.
  */
 #include "core/base/event.h"
 

@@ -123,7 +123,7 @@ static bool post_ring(struct rbuf_peer *peer, struct rbuf_am *am, void *payload)
     return rbuf_ring_out_end(peer, am->kind, am->tag, am->bytes, am->argument);
 }
 
-/* One way or the other: a peer that is lost by way of its ring has ended the message. */
+/* By the ring or by send/receive. A peer that is found lost at its ring has ended the message. */
 static bool post(struct rbuf_peer *peer, struct rbuf_am *am)
 {
     void *payload = am->channel == RBUF_CONTROL ? rbuf_ring_out_begin(peer, am->bytes) : NULL;

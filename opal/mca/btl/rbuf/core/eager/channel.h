@@ -59,7 +59,7 @@ bool rbuf_am_gather(struct rbuf_peer *peer, struct rbuf_am *am, const struct rbu
 bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id channel, uint8_t tag,
                       struct rbuf_message_header *message, uint32_t bytes, uint64_t argument);
 
-/* The shortest way for a message that the user builds in place: where its payload of `bytes` bytes
+/* The shortest path for a message that the user builds in place: where its payload of `bytes` bytes
  * is to be written, or NULL if it cannot go by the peer's ring now. Then rbuf_am_end() sends it, or
  * returns false and nothing has happened. The lock is held from the one to the other. */
 static inline void *rbuf_am_begin(struct rbuf_peer *peer, uint32_t bytes)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * A message whose turn it is, whichever way it came: most go straight to the user. For every other
- * one core's table has a function, by kind of message (core/inbox.c), so that nobody who takes
- * messages out of rings and buffers knows what they are about.
+ * A message whose turn it is, by send/receive or by a ring: most go straight to the user. For every
+ * other one core's table has a function, by kind of message (core/inbox.c), so that nobody who
+ * takes messages out of rings and buffers knows what they are about.
  *
  * Threads: the module's lock is held.
  */

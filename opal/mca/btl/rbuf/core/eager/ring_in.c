@@ -113,7 +113,7 @@ void rbuf_ring_in_free_long(struct rbuf_ring_in *ring, uint32_t slot, uint32_t b
     finish_free(ring);
 }
 
-/* A call of its own, lest it take registers of the usual way. */
+/* A call of its own, lest it take registers of the usual path. */
 static __attribute__((noinline)) void expect_next(const struct rbuf_ring_in *ring,
                                                   struct rbuf_watch *watch)
 {

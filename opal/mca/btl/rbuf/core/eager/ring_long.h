@@ -105,7 +105,7 @@ uint32_t rbuf_ring_long_part(const struct rbuf_peer *peer, uint32_t wanted);
 void rbuf_ring_long_write_part(struct rbuf_peer *peer, uint32_t ready);
 
 /* Posts what has not left of the message, a user's; false: the peer is lost, or nothing had left
- * and the queue pair has no room; what was written has to be written anew to go another way. */
+ * and the queue pair has no room; what was written has to be written anew to take another path. */
 bool rbuf_ring_long_end(struct rbuf_peer *peer, uint8_t tag, uint64_t argument);
 
 /* The same with the last bytes of the payload gathered from `data`, as rbuf_ring_out_gather(), in

@@ -61,7 +61,7 @@ static inline bool took_slot(struct rbuf_peer *peer, uint32_t bytes, enum rbuf_f
     return true;
 }
 
-/* The same with a checksum. Apart from the usual way, lest it take registers of that. */
+/* The same with a checksum. Apart from the usual path, lest it take registers of that. */
 static __attribute__((noinline)) bool end_checked(struct rbuf_peer *peer,
                                                   enum rbuf_message_kind kind, uint8_t tag,
                                                   uint32_t bytes, uint64_t argument)

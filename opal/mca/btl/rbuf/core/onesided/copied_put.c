@@ -15,9 +15,9 @@ static struct rbuf_put *put_of(struct rbuf_copy *copy)
     return (struct rbuf_put *) (void *) ((char *) copy - offsetof(struct rbuf_put, copy));
 }
 
-/* ---- the way of its chunks ---- */
+/* ---- their functions for the sender ---- */
 
-/* All of it is at its place. */
+/* All of it has arrived. */
 static void finish(struct rbuf_peer *peer, struct rbuf_put *put)
 {
     struct rbuf_copy *next = rbuf_copies_end(&peer->onesided.copied_puts);
@@ -80,11 +80,11 @@ static bool step(struct rbuf_put *put)
     return rbuf_cut_next(&put->offer.schedule, RBUF_CUT_PUT, put->rest_bytes, &put->next);
 }
 
-static const struct rbuf_put_way to_place = {.window_open = window_open,
-                                             .fill = fill,
-                                             .write = write_chunk,
-                                             .step = step,
-                                             .posted = RBUF_PUT_LANDING};
+static const struct rbuf_put_ops to_target = {.window_open = window_open,
+                                              .fill = fill,
+                                              .write = write_chunk,
+                                              .step = step,
+                                              .posted = RBUF_PUT_LANDING};
 
 /* ---- begin and end ---- */
 
@@ -95,7 +95,7 @@ void rbuf_copied_put_open(struct rbuf_peer *peer)
 
 void rbuf_copied_put_start(struct rbuf_peer *peer, struct rbuf_put *put)
 {
-    if (!rbuf_put_begin(peer, put, &to_place)) {
+    if (!rbuf_put_begin(peer, put, &to_target)) {
         return;
     }
     /* With an opening chunk, as early data have: nobody is asked before. */

@@ -26,7 +26,7 @@
  *     receiver, a slot      FREE -> UNCLAIMED <-> CLAIMED -> FREE
  *     of packed data        FREE -> CLAIMED -> LAST -> FREE
  *
- * Packed data takes the same way, but for its identity, which Open MPI itself gives to each
+ * Packed data takes the same path, but for its identity, which Open MPI itself gives to each
  * fragment: FRAGMENT has Open MPI's header and says which bytes of the slot are the payload. It
  * goes by the queue pair that wrote these, and so comes behind them. So does an EARLY without a
  * grant, by which the sender gives up what is left there.

@@ -23,7 +23,7 @@
 #include "core/link/credit.h"
 
 /* RTSs to a peer after which data that no put has taken are taken for a message that ended without
- * one (it was truncated to nothing, or went another way), if their slot is wanted. */
+ * one (it was truncated to nothing, or took another path), if their slot is wanted. */
 #define AGED_RTS 256u
 
 static bool is_pending(const struct rbuf_early_data *data)

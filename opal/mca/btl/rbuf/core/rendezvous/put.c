@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Puts into the lane of the receiver's offer (core/rendezvous/put.h): how they begin, as far as
- * EARLY or FILLING, from where they are core/rendezvous/sender.c's; and their way, by which that
- * goes on. Owns the RTRs that came before their puts.
+ * EARLY or FILLING, from where they are core/rendezvous/sender.c's; and the
+ * functions by which that goes on. Owns the RTRs that came before their puts.
  */
 #include "core/rendezvous/put.h"
 
@@ -25,7 +25,7 @@ struct rbuf_unexpected_rtr {
     struct rbuf_offer offer;
 };
 
-/* ---- their way ---- */
+/* ---- their functions for the sender ---- */
 
 /* True if the buffer of chunk `next` is free at the receiver. The acquire pairs with the adapter
  * placing the peer's count, which follows the copy out of the buffer. */
@@ -67,7 +67,7 @@ static bool step(struct rbuf_put *put)
     return rbuf_schedule_next(&put->offer.schedule, put->rest_bytes, &put->next);
 }
 
-const struct rbuf_put_way rbuf_put_to_lane = {.window_open = window_open,
+const struct rbuf_put_ops rbuf_put_to_lane = {.window_open = window_open,
                                               .fill = fill,
                                               .write = write_chunk,
                                               .step = step,
@@ -155,10 +155,10 @@ static void put_stage(struct rbuf_peer *peer, struct rbuf_put *put)
     rbuf_sender_begin(peer, put);
 }
 
-bool rbuf_put_begin(struct rbuf_peer *peer, struct rbuf_put *put, const struct rbuf_put_way *way)
+bool rbuf_put_begin(struct rbuf_peer *peer, struct rbuf_put *put, const struct rbuf_put_ops *ops)
 {
     put->peer = peer;
-    put->way = way;
+    put->ops = ops;
     put->filling = NULL;
     put_without_early(put);
     if (peer->state == RBUF_PEER_FAILED) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * Puts whose bytes are copied into send staging and written from there, chunk by chunk. A put has
- * one of two ways: into the lane of the receiver's offer (core/rendezvous/put.c), or, copied,
- * to its place (core/onesided/copied_put.c). One loop moves both on (core/rendezvous/sender.h).
+ * one of two targets: the lane of the receiver's offer (core/rendezvous/put.c), or, copied, the
+ * user's memory there (core/onesided/copied_put.c). One loop moves both on
+ * (core/rendezvous/sender.h).
  *
  * One for a lane begins by the offer that it came with, or by the RTR that follows a deferred one
  * and may even come before. What is offered is checked in put.c, and which early data are the put's
@@ -28,8 +29,8 @@
 
 enum rbuf_put_state { RBUF_PUT_STATES(RBUF_STATE) };
 
-/* What differs between the two ways of a put. */
-struct rbuf_put_way {
+/* What differs between the two targets. */
+struct rbuf_put_ops {
     /* True if chunk `next` may be under way. */
     bool (*window_open)(const struct rbuf_put *put);
 
@@ -42,7 +43,7 @@ struct rbuf_put_way {
     /* Steps to the next chunk; false after the last. */
     bool (*step)(struct rbuf_put *put);
 
-    /* Of the put whose last chunk is posted: DONE, or LANDING until the way's owner finishes it. */
+    /* Of the put whose last chunk is posted: DONE, or LANDING until its file finishes it. */
     enum rbuf_put_state posted;
 };
 
@@ -52,7 +53,7 @@ struct rbuf_put {
     struct rbuf_offer offer;     /* STAGED or DEFERRED; after RBUF_EVENT_DIRECT it is DIRECT */
 
     enum rbuf_put_state state; /* core's, like everything below */
-    const struct rbuf_put_way *way;
+    const struct rbuf_put_ops *ops;
     struct rbuf_peer *peer;
     struct rbuf_early_data *early; /* that it has taken, until the slot is used again; NULL: none */
     uint32_t early_seq;            /* of them; 0: none */
@@ -78,13 +79,13 @@ static inline void rbuf_put_become(struct rbuf_put *put, enum rbuf_put_state sta
     put->state = state;
 }
 
-/* The way into the lane of the receiver's offer: each chunk goes to a buffer of the lane, flags and
+/* Those of the lane of the receiver's offer: each chunk goes to a buffer of the lane, flags and
  * all, when the chunk that last used that buffer is acknowledged, or none did. The put ends when
  * its last chunk is posted: the user's memory is free then. */
-extern const struct rbuf_put_way rbuf_put_to_lane;
+extern const struct rbuf_put_ops rbuf_put_to_lane;
 
 /* What every put starts with; false: it has ended, as its peer has failed. */
-bool rbuf_put_begin(struct rbuf_peer *peer, struct rbuf_put *put, const struct rbuf_put_way *way);
+bool rbuf_put_begin(struct rbuf_peer *peer, struct rbuf_put *put, const struct rbuf_put_ops *ops);
 
 /* True if some of the put's early data are not written. The receiver releases them when they are
  * all there, which may be before the put goes on: the slot is another message's then. */

@@ -51,7 +51,7 @@ static bool may_stage_ahead(const struct rbuf_put *put)
 {
     const struct rbuf_arena *arena = &put->peer->core->send_arena;
 
-    return arena->free_blocks >= arena->blocks / 2 || put->way->window_open(put);
+    return arena->free_blocks >= arena->blocks / 2 || put->ops->window_open(put);
 }
 
 /* FILLING: copies. */
@@ -67,7 +67,7 @@ static enum put_progress fill(struct rbuf_put *put, bool may_stage, uint64_t *bu
     if (put->filling == NULL) {
         return PUT_OUT_OF_STAGING;
     }
-    put->way->fill(put, budget);
+    put->ops->fill(put, budget);
     if (put->filling->filled < put->next.bytes) {
         return PUT_OUT_OF_BUDGET;
     }
@@ -80,25 +80,25 @@ static enum put_progress post(struct rbuf_put *put)
 {
     struct rbuf_peer *peer = put->peer;
 
-    if (!put->way->window_open(put)) {
+    if (!put->ops->window_open(put)) {
         peer->core->stats.window_waits++;
         return PUT_BLOCKED;
     }
-    if (!rbuf_peer_posted(peer, put->way->write(put))) {
+    if (!rbuf_peer_posted(peer, put->ops->write(put))) {
         return PUT_BLOCKED;
     }
     peer->core->stats.staged_chunks++;
     peer->core->stats.staged_bytes += put->filling->shape.bytes;
     peer->in_flight++;
     put->filling = NULL;
-    if (put->way->step(put)) {
+    if (put->ops->step(put)) {
         rbuf_put_become(put, RBUF_PUT_FILLING);
         return PUT_MOVED;
     }
-    if (put->way->posted == RBUF_PUT_DONE) {
+    if (put->ops->posted == RBUF_PUT_DONE) {
         return PUT_FINISHED;
     }
-    rbuf_put_become(put, put->way->posted);
+    rbuf_put_become(put, put->ops->posted);
     return PUT_MOVED;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
  * The sending half of the superpipeline (A. Denis, "A High-Performance Superpipeline Protocol for
- * InfiniBand", Euro-Par 2011, section 4): the loop that moves puts on, whichever way they go
+ * InfiniBand", Euro-Par 2011, section 4): the loop that moves puts on, wherever they go
  * (core/rendezvous/put.h).
  *
  * A put copies its chunks into blocks of the send arena and writes each with one RDMA write.
