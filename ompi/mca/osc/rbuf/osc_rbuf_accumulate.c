@@ -333,14 +333,9 @@ int osc_rbuf_compare_and_swap(const void *origin, const void *compare, void *res
 
 /* ---- with requests: in passive epochs alone ---- */
 
-static bool is_below(struct osc_rbuf_window *window)
+static bool is_below(const struct osc_rbuf_window *window)
 {
-    bool below;
-
-    osc_rbuf_lock();
-    below = window->access != OSC_RBUF_ACCESS_PASSIVE || !osc_rbuf_params.passive;
-    osc_rbuf_unlock();
-    return below;
+    return window->access != OSC_RBUF_ACCESS_PASSIVE || !osc_rbuf_params.passive;
 }
 
 /* Packed, the program's data are free at once. */
