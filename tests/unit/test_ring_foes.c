@@ -82,8 +82,8 @@ START_TEST(steps_out_of_order)
 }
 END_TEST
 
-/* A RETURN that has left the adapter comes back to node 1, which says how many are still out. */
-static uint32_t until_one_is_back(struct world *world)
+/* Until one of the RETURNs of node 1 has left its adapter: how many have not. */
+static uint32_t until_one_has_left(struct world *world)
 {
     const struct rbuf_peer *peer = world->nodes[1].links[0].peer;
     const uint32_t out = peer->in_flight;
@@ -110,12 +110,12 @@ START_TEST(backs_that_leave_late)
     ck_assert(sim_step(&world->net.clock));
     receive(world, RBUF_MESSAGE_RECALL, NULL);
     ck_assert_uint_eq(peer->in_flight, 2); /* RETURNs are out */
-    ck_assert_uint_eq(until_one_is_back(world), 1);
+    ck_assert_uint_eq(until_one_has_left(world), 1);
     receive(world, RBUF_MESSAGE_LEASE, &offer);
     ck_assert(!rbuf_ring_out_carries(peer, 0)); /* it waits */
     ck_assert_uint_eq(inspect_rings_out(core), 1);
     ck_assert_uint_eq(core->stats.ring_opened, 1);
-    ck_assert_uint_eq(until_one_is_back(world), 0);
+    ck_assert_uint_eq(until_one_has_left(world), 0);
     ck_assert(rbuf_ring_out_carries(peer, 0));
     ck_assert_uint_eq(inspect_rings_out(core), 1);
     ck_assert_uint_eq(core->stats.ring_opened, 2);
