@@ -195,6 +195,53 @@ START_TEST(the_sender_knows_what_to_expect)
 }
 END_TEST
 
+/* A sender's message from a buffer that was used before and is not registered, on a machine where
+ * it takes so long. */
+static struct rbuf_choice_decision send_from(struct rbuf_choice *choice, uint64_t copied,
+                                             uint64_t in_place)
+{
+    const struct rbuf_choice_request request = {.side = RBUF_SIDE_SEND, .base = FIRST, .bytes = MB};
+    const struct rbuf_choice_decision decision = rbuf_choice_decide(choice, &request);
+    const uint64_t ns = decision.path == RBUF_PATH_COPY ? copied : in_place;
+
+    rbuf_choice_took(choice, request.side, decision.path, decision.is_sample, MB, ns);
+    return decision;
+}
+
+/* While trials fail they become rare. After one that did not fail they begin anew, and what was
+ * known of in place long ago does not count in them. */
+START_TEST(trials_begin_anew)
+{
+    static struct rbuf_choice choice;
+    const struct rbuf_choice_options options = {.cache = true, .registration_ns = 10000};
+    const struct rbuf_size_class *class = choice.size_class[RBUF_SIDE_SEND];
+    unsigned trials = 0;
+
+    rbuf_choice_open(&choice, &options);
+    for (unsigned i = 0; i < RBUF_SAMPLES; i++) {
+        rbuf_choice_took(&choice, RBUF_SIDE_SEND, RBUF_PATH_COPY, true, MB, 100000);
+        rbuf_choice_took(&choice, RBUF_SIDE_SEND, RBUF_PATH_IN_PLACE, true, MB, 200000);
+    }
+    while (class->paths.samples[RBUF_PATH_COPY] == 0) {
+        class ++;
+    }
+    for (int i = 0; i < 10000; i++) {
+        trials += send_from(&choice, 100000, 200000).reason == RBUF_REASON_TRIAL;
+    }
+    ck_assert_uint_ge(trials, 3);
+    ck_assert_uint_le(trials, 60);
+    ck_assert_uint_eq(class->trial.failures, RBUF_TRIAL_DOUBLINGS);
+    trials = 0;
+    for (int i = 0; i < 10000 && class->paths.preferred != RBUF_PREFER_IN_PLACE; i++) {
+        trials += send_from(&choice, 100000, 50000).reason == RBUF_REASON_TRIAL;
+    }
+    ck_assert_int_eq(class->paths.preferred, RBUF_PREFER_IN_PLACE);
+    ck_assert_uint_le(trials, 2 * RBUF_SAMPLES_MIN);
+    (void) send_from(&choice, 100000, 50000);
+    ck_assert_uint_eq(class->trial.failures, 0);
+}
+END_TEST
+
 /* The line through what was measured. */
 START_TEST(registration_costs)
 {
@@ -260,6 +307,7 @@ int main(void)
     unit_add(suite, looked_up_where_it_matters);
     unit_add(suite, a_lost_registration_is_noticed);
     unit_add(suite, the_sender_knows_what_to_expect);
+    unit_add(suite, trials_begin_anew);
     unit_add(suite, registration_costs);
     unit_add(suite, table_is_bounded);
     return unit_run(suite);

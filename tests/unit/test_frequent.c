@@ -443,6 +443,49 @@ START_TEST(the_program_changes)
 }
 END_TEST
 
+/* Three tries are enough, of the fewest blocks apart, as both paths take nearly as long. */
+START_TEST(soon_found_out)
+{
+    struct rbuf_gather gather = {0};
+
+    run(&gather, 300, 500, 540);
+    run(&gather, 4 * RBUF_PROBE_EVERY, 500, 460);
+    ck_assert_uint_ge(run(&gather, 100, 500, 460), 900);
+}
+END_TEST
+
+/* Blocks of 10 messages that try to gather, of 3000 blocks, when each of the first `registering`
+ * tries registers a buffer, which takes as long as four blocks. */
+static unsigned tries(unsigned registering)
+{
+    struct rbuf_gather gather = {0};
+    uint64_t now_ns = 1;
+    unsigned found = 0;
+
+    for (unsigned i = 0; i < 30000; i++) {
+        if (rbuf_gather_count(&gather, 1, 10)) {
+            rbuf_gather_turn(&gather, now_ns);
+            if (gather.path == RBUF_PATH_IN_PLACE) {
+                if (found++ < registering) {
+                    rbuf_gather_registered(&gather, 20000);
+                    now_ns += 20000;
+                }
+            }
+        }
+        now_ns += gather.path == RBUF_PATH_IN_PLACE ? 600 : 500;
+    }
+    return found;
+}
+
+/* What a try registers is part of what it costs, once. */
+START_TEST(registrations_make_tries_rarer)
+{
+    ck_assert_uint_ge(tries(0), 3000 / 60);
+    ck_assert_uint_le(tries(3000), 3 + 3000 / 1000);
+    ck_assert_uint_ge(tries(1), 3 + 1000 / 60);
+}
+END_TEST
+
 /* Registrations fall into the blocks that gather, and messages of buffers that are not registered
  * into all. */
 START_TEST(what_blocks_hold_besides)
@@ -540,6 +583,8 @@ int main(void)
     unit_add(suite, held_up_to_a_limit);
     unit_add(suite, the_faster_path);
     unit_add(suite, the_program_changes);
+    unit_add(suite, soon_found_out);
+    unit_add(suite, registrations_make_tries_rarer);
     unit_add(suite, blocks_of_unlike_lengths);
     unit_add(suite, what_blocks_hold_besides);
     unit_add(suite, blocks_of_registrations);

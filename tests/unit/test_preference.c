@@ -117,8 +117,13 @@ START_TEST(sorted_now_and_then)
     unsigned changes[RBUF_PATHS] = {0};
 
     paths = (struct rbuf_preference){0};
-    add(RBUF_PATH_COPY, RBUF_SAMPLES, 10000);
     add(RBUF_PATH_IN_PLACE, RBUF_SAMPLES, 20000);
+    for (unsigned i = 0; i < RBUF_SAMPLES; i++) {
+        const double before = paths.usual_ns[RBUF_PATH_COPY];
+
+        add(RBUF_PATH_COPY, 1, 10000 + i);
+        ck_assert(i + 1 < RBUF_SAMPLES_MIN || paths.usual_ns[RBUF_PATH_COPY] > before);
+    }
     for (unsigned i = 0; i < 4 * RBUF_SAMPLES; i++) {
         for (unsigned path = 0; path < RBUF_PATHS; path++) {
             const double before = paths.usual_ns[path];

@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * Frequently used buffers: those that eager messages are sent from, or small puts and gets are done
- * from and into, so often that they are worth a registration, and then need no copy. After M. J.
- * Rashti and A. Afsahi, "Exploiting application buffer reuse to improve MPI small message transfer
- * protocols over RDMA-enabled networks", Cluster Computing 14, 2011.
+ * Frequently used buffers: buffers of eager messages and of small puts and gets that the program
+ * uses so often that a registration pays. With it they need no copy. After M. J. Rashti and
+ * A. Afsahi, "Exploiting application buffer reuse to improve MPI small message transfer protocols
+ * over RDMA-enabled networks", Cluster Computing 14, 2011.
  *
- * A buffer is an address. At n uses it has saved its registration, n > R / (C - V) (inequality 3):
- * R what that takes, C to send its message copied, V to send it gathered and to be told that it was
- * fetched. Of a put or get C is the copy alone, as the rest is the same either way. It is
- * registered at a share of n (section 3.3.1), as who came so often is expected to come on. C and V
- * are those of this run, by size and kind. Registrations that go before they have saved what they
- * took raise that share, others lower it again. A look costs as much as a quarter of a small
- * message, so while all are copied some are looked at, and stand for the others.
+ * A buffer is an address. A registration pays after n uses, n > R / (C - V) (inequality 3):
+ *   R  ns to register the buffer;
+ *   C  ns to send a message with a copy; of a put or get the copy alone, as the rest is the same;
+ *   V  ns to send it gathered from the buffer, and to be told that it was fetched.
+ * R, C and V are measured in this run, C and V by size and kind. The buffer is registered at a
+ * share of n uses (section 3.3.1), since what was used so often is expected to be used on. A
+ * registration that goes before it has paid doubles that share, one that has paid halves it again.
  *
- * The table has a fixed number of places, two for an address, where the paper has chains
- * (section 3.3.3). When both are taken, the less used buffer makes room; but it stays where under
- * 20 % of the buffers are frequently used (section 3.4), and only counts for less. It is not
- * core/choice/reuse.h's: that one's buffers are pages, which rent and grow, and a look there costs
- * as much as a small copy.
+ * To look a buffer up takes a quarter of the time of a small message. So while all messages are
+ * copied only some are looked up, and each stands for those before it.
  *
- * Invariants: a buffer whose data is being fetched (under_way) keeps its registration; what is
- * registered lies in [begin, end) of its `held`; `released` ones serve no message any more.
+ * The table has a fixed number of places, two for an address, where the paper has chains (section
+ * 3.3.3). When both are taken, the less used buffer makes room. If under 20 % of the buffers are
+ * frequently used (section 3.4), it stays, and loses one use. This is not the table of
+ * core/choice/reuse.h: there a buffer is a page and grows, and a look-up takes as long as a small
+ * copy.
+ *
+ * Invariants: a buffer whose data is being fetched (under_way) keeps its registration. What is
+ * registered lies in [begin, end) of its `held`. A `released` one serves no more messages.
  *
  * Threads: rbuf_frequent_release() may run in any thread, at any time, also inside munmap(): it
- * takes no lock and changes nothing but marks. Nobody sends from memory that is being given back,
- * so who sends from what came in its place has seen the mark. Everything else is called under the
- * module's lock. No clock: times are given.
+ * takes no lock and only sets marks. Nobody sends from memory that is being given back, so a thread
+ * that sends from new memory at the same address sees the mark. All other functions are called
+ * under the module's lock. No clock: times are given.
  */
 #ifndef RBUF_CORE_FREQUENT_H
 #define RBUF_CORE_FREQUENT_H
@@ -40,16 +43,17 @@
 
 #define RBUF_FREQUENT_NEVER  UINT32_MAX
 #define RBUF_FREQUENT_SIZES  18u /* octaves of message sizes, up to 128 KB */
-#define RBUF_FREQUENT_SHARE  5u  /* one in so many has to be frequently used, or none is added */
-#define RBUF_FREQUENT_RAISED 4u  /* the share is doubled so often, at most */
-#define RBUF_FREQUENT_TIMED  17u /* one use in so many is timed; odd, as kinds may take turns */
-#define RBUF_FREQUENT_GAP    32u /* at most so many uses a look, where few are worth it, */
-#define RBUF_FREQUENT_LOOKS  32u /* and one more after so many looks */
-#define RBUF_FREQUENT_COPIES 8u  /* in a row, and messages are no longer handed over in place */
-#define RBUF_FREQUENT_TIMES  4u  /* of a kind, size and path, before they say anything */
+#define RBUF_FREQUENT_SHARE  5u  /* 1 of 5 buffers is frequently used, or a full table adds none */
+#define RBUF_FREQUENT_RAISED 4u  /* doublings of the share of n, at most: from 1/4 to 4 */
+#define RBUF_FREQUENT_TIMED  17u /* uses, one of which is timed; odd, as kinds may take turns */
+#define RBUF_FREQUENT_GAP    32u /* messages a look-up, at most, where few buffers pay; */
+#define RBUF_FREQUENT_LOOKS  32u /* look-ups until that grows by one message */
+#define RBUF_FREQUENT_COPIES 8u  /* in a row, until ob1 no longer hands messages over in place */
+#define RBUF_FREQUENT_TIMES  4u  /* times of a kind, size and path, until they say anything */
 
-#define RBUF_FREQUENT_REGIONS      1024u /* counted apart; regions that lie so many apart share one */
-#define RBUF_FREQUENT_REGION_SHIFT 21u   /* 2 MB each */
+/* Registrations are counted by region of memory; regions that lie so many apart share a count. */
+#define RBUF_FREQUENT_REGIONS      1024u
+#define RBUF_FREQUENT_REGION_SHIFT 21u /* a region is 2 MB */
 
 enum rbuf_frequent_kind {
     RBUF_FREQUENT_SEND,
