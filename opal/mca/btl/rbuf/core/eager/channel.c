@@ -136,7 +136,8 @@ static void finish(struct rbuf_am *am, int status)
 {
     am->state = RBUF_AM_IDLE;
     if (is_users(am)) {
-        rbuf_core_raise(am->work.peer->core, RBUF_EVENT_SENT, am->work.peer, am, status);
+        rbuf_core_raise(am->work.peer->core, RBUF_EVENT_SENT, am->work.peer, am, &am->ended,
+                        status);
         return;
     }
     if (returns_ring(am) && status == 0) {
