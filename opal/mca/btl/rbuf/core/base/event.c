@@ -59,7 +59,7 @@ bool rbuf_events_make_room(struct rbuf_events *events)
     return true;
 }
 
-static void add_late(struct rbuf_events *events, const struct rbuf_event_place *place)
+static void move(struct rbuf_events *events, const struct rbuf_event_place *place)
 {
     events->ring[events->tail++ & (events->size - 1)] = (struct rbuf_event){
         .kind = place->kind, .status = place->status, .peer = place->peer, .am = place->subject};
@@ -75,7 +75,7 @@ bool rbuf_events_catch_up(struct rbuf_events *events)
     while ((place = STAILQ_FIRST(&events->late)) != NULL &&
            (rbuf_events_count(events) < events->size / 2 || grow(events))) {
         STAILQ_REMOVE_HEAD(&events->late, link);
-        add_late(events, place);
+        move(events, place);
     }
     events->limit = place == NULL ? events->size / 2 : 0;
     return place == NULL;
@@ -92,17 +92,10 @@ bool rbuf_events_push(struct rbuf_events *events, const struct rbuf_event *event
     return true;
 }
 
-bool rbuf_events_push_end(struct rbuf_events *events, const struct rbuf_event *end,
-                          struct rbuf_event_place *place)
+void rbuf_events_add_late(struct rbuf_events *events, struct rbuf_event_place *place)
 {
-    if (rbuf_events_push(events, end)) {
-        return true;
-    }
-    *place = (struct rbuf_event_place){
-        .peer = end->peer, .subject = end->am, .kind = end->kind, .status = end->status};
     STAILQ_INSERT_TAIL(&events->late, place, link);
     events->limit = 0;
-    return false;
 }
 
 /* Answers that are first in the queue, which move up for one more: no more than AHEAD_MOST. */

@@ -112,10 +112,8 @@ void rbuf_events_close(struct rbuf_events *events);
  * and the process out of memory. */
 bool rbuf_events_push(struct rbuf_events *events, const struct rbuf_event *event);
 
-/* The same of an end, which is never lost. False: it is late, and comes with
- * rbuf_events_catch_up(). */
-bool rbuf_events_push_end(struct rbuf_events *events, const struct rbuf_event *end,
-                          struct rbuf_event_place *place);
+/* The end in `place`, which has no room in the ring, comes with rbuf_events_catch_up(). */
+void rbuf_events_add_late(struct rbuf_events *events, struct rbuf_event_place *place);
 
 /* Moves what is late into the ring, as far as there is room. True if nothing is late any more. */
 bool rbuf_events_catch_up(struct rbuf_events *events);

@@ -226,12 +226,19 @@ static inline void rbuf_core_raise(struct rbuf_core *core, enum rbuf_event_kind 
                                    struct rbuf_peer *peer, void *subject,
                                    struct rbuf_event_place *place, int status)
 {
-    struct rbuf_event event = {.kind = kind, .status = status, .peer = peer};
+    struct rbuf_event *event = rbuf_events_add(&core->events);
 
-    event.am = subject; /* all subjects but a delivery are one pointer in the same union */
-    if (!rbuf_events_push_end(&core->events, &event, place)) {
+    if (event == NULL) {
+        *place = (struct rbuf_event_place){
+            .peer = peer, .subject = subject, .kind = kind, .status = status};
+        rbuf_events_add_late(&core->events, place);
         core->chores_due_ns = 0;
+        return;
     }
+    event->kind = kind;
+    event->status = status;
+    event->peer = peer;
+    event->am = subject; /* all subjects but a delivery are one pointer in the same union */
 }
 
 /* Asks the user for something. False without memory: whoever wants it asks again. */
