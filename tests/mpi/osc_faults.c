@@ -348,26 +348,182 @@ static void reply(void)
     win_end();
 }
 
-/* A full message of a fence epoch is refused: the operation that filled it has the error, and
- * nobody waits for the message. */
-static void full(void)
+/* Puts until one of them has an error: the message that was full was refused. */
+static void put_until_refused(void)
 {
     int status = MPI_SUCCESS;
+
+    for (int i = 0; i < MESSAGE && status == MPI_SUCCESS; i++) {
+        status = MPI_Put(mine, 8, MPI_BYTE, 1, 8, 8, MPI_BYTE, win);
+    }
+    check_that(status != MPI_SUCCESS && withheld.used > 0, "a full message: no error");
+    withheld.used = 0;
+}
+
+/* A full message of a fence epoch is refused: the operation that filled it has the error, and the
+ * fence has that of the others. Nobody waits for the message. */
+static void full(void)
+{
     long sum;
 
     win_new();
     if (check_rank == 0) {
         withhold = OSC_RBUF_FENCE_DATA;
-        for (int i = 0; i < MESSAGE && status == MPI_SUCCESS; i++) {
-            status = MPI_Put(mine, 8, MPI_BYTE, 1, 8, 8, MPI_BYTE, win);
-        }
-        check_that(status != MPI_SUCCESS && withheld.used > 0, "a full message: no error");
-        withheld.used = 0;
+        put_until_refused();
         add(1, 0);
     }
-    check_mpi(MPI_Win_fence(0, win), "a fence without the message");
+    check_that((MPI_Win_fence(0, win) == MPI_SUCCESS) == (check_rank != 0),
+               "a fence without a message of puts");
+    check_mpi(MPI_Win_fence(0, win), "a fence behind it");
     sum = *(const long *) (const void *) memory;
     check_that(check_rank == 0 || sum == 1, "behind a message that did not leave: %ld", sum);
+    win_end();
+}
+
+/* One of each kind of operation with a result, which is of eight bytes. */
+static int fetch(char *found)
+{
+    const long one = 1, compare = 5;
+    int status = MPI_Get(found, 8, MPI_BYTE, 1, 8, 8, MPI_BYTE, win);
+
+    if (status == MPI_SUCCESS) {
+        status = MPI_Fetch_and_op(&one, found + 8, MPI_LONG, 1, 0, MPI_SUM, win);
+    }
+    if (status == MPI_SUCCESS) {
+        status = MPI_Compare_and_swap(&one, &compare, found + 16, MPI_LONG, 1, 16, win);
+    }
+    return status;
+}
+
+/* Each of its results ends, and those of the messages behind it come. */
+static void full_of_results(void)
+{
+    int status = MPI_SUCCESS;
+
+    win_new();
+    if (check_rank == 0) {
+        withhold = OSC_RBUF_FENCE_DATA;
+        for (int i = 0; i < MESSAGE / 24 && status == MPI_SUCCESS; i++) {
+            status = fetch(mine + 24l * i);
+        }
+        check_that(status != MPI_SUCCESS && withheld.used > 0, "a message of results: no error");
+        withheld.used = 0;
+        check_fill(mine, 8, 1);
+        check_mpi(MPI_Get(mine, 8, MPI_BYTE, 1, 8, 8, MPI_BYTE, win), "a get behind it");
+    }
+    check_that((MPI_Win_fence(0, win) == MPI_SUCCESS) == (check_rank != 0),
+               "a fence without a message of results");
+    check_that(check_rank == 1 || *(const long *) (const void *) mine == 0,
+               "a result behind it is not there");
+    check_mpi(MPI_Win_fence(0, win), "a fence behind it");
+    win_end();
+}
+
+/* An accumulate of several messages, the first of which is refused: its result ends once. */
+static void pieces(void)
+{
+    long *found = check_memory(LONGS * sizeof(long));
+
+    win_new();
+    if (check_rank == 0) {
+        withhold = OSC_RBUF_FENCE_DATA;
+        check_that(MPI_Get_accumulate(mine, LONGS, MPI_LONG, found, LONGS, MPI_LONG, 1, 0, LONGS,
+                                      MPI_LONG, MPI_SUM, win) != MPI_SUCCESS,
+                   "a piece that did not leave is no error");
+        check_that(withheld.used > 0, "no piece was refused");
+        withheld.used = 0;
+    }
+    check_that((MPI_Win_fence(0, win) == MPI_SUCCESS) == (check_rank != 0),
+               "a fence without a piece");
+    check_mpi(MPI_Win_fence(0, win), "a fence behind it");
+    win_end();
+    free(found);
+}
+
+/* What a synchronisation sends itself is refused: the others are not kept waiting, and the error is
+ * reported once. */
+static void last_of_fence(void)
+{
+    win_new();
+    if (check_rank == 0) {
+        add(1, 0);
+        fetch(mine);
+        withhold = OSC_RBUF_FENCE_DATA;
+    }
+    check_that((MPI_Win_fence(0, win) == MPI_SUCCESS) == (check_rank != 0),
+               "a fence whose message did not leave");
+    check_that(check_rank == 1 || withheld.used > 0, "no last message was refused");
+    withheld.used = 0;
+    if (check_rank == 0) {
+        add(2, 0);
+    }
+    check_mpi(MPI_Win_fence(0, win), "a fence behind it");
+    check_that(check_rank == 0 || *(const long *) (const void *) memory == 2,
+               "behind a fence whose message did not leave");
+    win_end();
+}
+
+static void last_of_group(void)
+{
+    const int other = 1 - check_rank;
+    MPI_Group all, group;
+
+    win_new();
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &other, &group);
+    for (int refused_too = 1; refused_too >= 0; refused_too--) {
+        if (check_rank == 0) {
+            MPI_Win_start(group, 0, win);
+            fetch(mine);
+            add(1, 0);
+            withhold = refused_too ? OSC_RBUF_COMPLETE : 0;
+            check_that((MPI_Win_complete(win) == MPI_SUCCESS) == !refused_too,
+                       "a complete whose message did or did not leave");
+            check_that(!refused_too || withheld.used > 0, "no complete was refused");
+            withheld.used = 0;
+        } else {
+            MPI_Win_post(group, 0, win);
+            check_mpi(MPI_Win_wait(win), "a wait for what did not leave");
+        }
+    }
+    check_that(check_rank == 0 || *(const long *) (const void *) memory == 2,
+               "a sum of the epoch behind it");
+    MPI_Group_free(&group);
+    MPI_Group_free(&all);
+    win_end();
+}
+
+/* An accumulate with a request, whose message is late, and is refused when it leaves. */
+static void requested(void)
+{
+    enum { REQUESTS = 64 };
+    const long one = 1;
+    MPI_Request requests[REQUESTS];
+    long found[REQUESTS], before;
+    MPI_Datatype type;
+    int failed = 0;
+
+    win_new();
+    before = counter_read("osc_rbuf_active_sent");
+    MPI_Type_vector(1, 1, 2, MPI_LONG, &type); /* active messages do not take it */
+    MPI_Type_commit(&type);
+    MPI_Win_lock_all(0, win);
+    for (int i = 0; i < REQUESTS && check_rank == 0; i++) {
+        withhold = i == REQUESTS / 2 ? OSC_RBUF_PASSIVE_DATA : withhold;
+        requests[i] = MPI_REQUEST_NULL;
+        failed += MPI_Rget_accumulate(&one, 1, MPI_LONG, &found[i], 1, MPI_LONG, 1, 0, 1, type,
+                                      MPI_SUM, win, &requests[i]) != MPI_SUCCESS;
+    }
+    for (int i = 0; i < REQUESTS && check_rank == 0; i++) {
+        failed += MPI_Wait(&requests[i], MPI_STATUS_IGNORE) != MPI_SUCCESS;
+    }
+    check_that((failed > 0) == (check_rank == 0), "%d requests failed", failed);
+    MPI_Win_unlock_all(win);
+    check_that(check_rank == 1 || withheld.used > 0, "no late message was refused");
+    check_that(counter_read("osc_rbuf_active_sent") == before, "they went as active messages");
+    withheld.used = 0;
+    withhold = 0;
+    MPI_Type_free(&type);
     win_end();
 }
 
@@ -551,6 +707,11 @@ int main(int argc, char **argv)
     long_ones(false, 1, true);
     reply();
     full();
+    full_of_results();
+    pieces();
+    last_of_fence();
+    last_of_group();
+    requested();
     question();
     answer();
     collective();

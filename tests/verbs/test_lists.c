@@ -65,6 +65,44 @@ START_TEST(lists_of_requests)
 }
 END_TEST
 
+/* The longest one, in a queue with room for more: this file is compiled with a check of the bounds
+ * of arrays. */
+START_TEST(longest_list)
+{
+    struct adapter adapter;
+    struct adapter_pair pair;
+    struct rbuf_memory from, to;
+    struct rbuf_work works[RBUF_FAB_LIST] = {0};
+    struct rbuf_fab_rma list[RBUF_FAB_LIST];
+    unsigned posted;
+
+    adapter_open(&adapter);
+    adapter_allocate(&adapter, 8 * RBUF_FAB_LIST, ADAPTER_ACCESS, &from);
+    adapter_allocate(&adapter, 8 * RBUF_FAB_LIST, ADAPTER_ACCESS, &to);
+    pair = adapter_connect(&adapter, RBUF_BULK, 2 * RBUF_FAB_LIST);
+    memset(from.base, 7, 8 * RBUF_FAB_LIST);
+    for (unsigned i = 0; i < RBUF_FAB_LIST; i++) {
+        list[i] = (struct rbuf_fab_rma){.verb = RBUF_FAB_WRITE,
+                                        .bytes = 8,
+                                        .local = (char *) from.base + 8 * i,
+                                        .remote = (uintptr_t) to.base + 8 * i,
+                                        .lkey = from.mr->lkey,
+                                        .rkey = to.mr->rkey,
+                                        .work = &works[i]};
+    }
+    ck_assert_int_eq(rbuf_fab_post_list(pair.a, list, RBUF_FAB_LIST, &posted), RBUF_FAB_OK);
+    ck_assert_uint_eq(posted, RBUF_FAB_LIST);
+    for (unsigned i = 0; i < RBUF_FAB_LIST; i++) {
+        ck_assert_ptr_eq(adapter_next(adapter.port).work, &works[i]);
+    }
+    ck_assert_int_eq(memcmp(from.base, to.base, 8 * RBUF_FAB_LIST), 0);
+    adapter_disconnect(&pair);
+    rbuf_memory_free(&from);
+    rbuf_memory_free(&to);
+    adapter_close(&adapter);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("lists");
@@ -73,5 +111,6 @@ int main(void)
         return ADAPTER_NONE;
     }
     unit_add(suite, lists_of_requests);
+    unit_add(suite, longest_list);
     return unit_run(suite);
 }

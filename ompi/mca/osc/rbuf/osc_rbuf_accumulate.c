@@ -296,8 +296,18 @@ static int compare_and_swap(struct osc_rbuf_window *window, const struct osc_rbu
     }
     osc_rbuf_make_room(window, target->rank, 1, 2 * elements.extent);
     record = osc_rbuf_record_for(window, target, OSC_RBUF_NOTHING, 2 * elements.extent);
-    number =
-        record != NULL ? osc_rbuf_result_new(window, result, 1, target->type, &elements, NULL) : -1;
+    if (record == NULL) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    status = osc_rbuf_elements_read(origin, 1, target->type, &elements, record + 1);
+    if (status == MPI_SUCCESS) {
+        status = osc_rbuf_elements_read(compare, 1, target->type, &elements,
+                                        (unsigned char *) (record + 1) + elements.extent);
+    }
+    if (status != MPI_SUCCESS) {
+        return status;
+    }
+    number = osc_rbuf_result_new(window, result, 1, target->type, &elements, NULL);
     if (number < 0) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -307,12 +317,7 @@ static int compare_and_swap(struct osc_rbuf_window *window, const struct osc_rbu
     record->op = osc_rbuf_op_number(MPI_REPLACE);
     record->result = number;
     osc_rbuf_counters.packed++;
-    status = osc_rbuf_elements_read(origin, 1, target->type, &elements, record + 1);
-    if (status == MPI_SUCCESS) {
-        status = osc_rbuf_elements_read(compare, 1, target->type, &elements,
-                                        (unsigned char *) (record + 1) + elements.extent);
-    }
-    return status;
+    return OMPI_SUCCESS;
 }
 
 int osc_rbuf_compare_and_swap(const void *origin, const void *compare, void *result,

@@ -23,6 +23,7 @@
 #include "osc_rbuf_flush.h"
 #include "osc_rbuf_mpi.h"
 #include "osc_rbuf_params.h"
+#include "osc_rbuf_results.h"
 #include "osc_rbuf_scatter.h"
 #include "rbuf_version.h"
 
@@ -333,12 +334,25 @@ static bool send_now(struct osc_rbuf_window *window, int target, uint32_t kind,
     return true;
 }
 
+/* What is packed will not leave. The lock is held. */
+static void give_up(struct osc_rbuf_window *window, int target)
+{
+    struct osc_rbuf_buffer *buffer = window->peers[target].packing[OSC_RBUF_BY_AM];
+
+    if (buffer != NULL) {
+        window->peers[target].packing[OSC_RBUF_BY_AM] = NULL;
+        osc_rbuf_operations_failed(window, buffer, OMPI_ERR_UNREACH);
+        osc_rbuf_buffer_give(buffer);
+    }
+}
+
 int osc_rbuf_am_send(struct osc_rbuf_window *window, int target, uint32_t kind)
 {
     struct path path;
 
     do {
         if (!path_to(window, target, &path)) {
+            give_up(window, target);
             return OMPI_ERR_UNREACH; /* Open MPI has given it up */
         }
         if (send_now(window, target, kind, &path)) {

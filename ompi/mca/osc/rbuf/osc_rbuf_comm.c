@@ -14,6 +14,7 @@
 #include "osc_rbuf_message.h"
 #include "osc_rbuf_mpi.h"
 #include "osc_rbuf_params.h"
+#include "osc_rbuf_results.h"
 
 enum { WINDOWS = 16 /* that a table has room for at first */ };
 
@@ -68,11 +69,14 @@ static void receives_end(struct osc_rbuf_comm *comm)
 static void take_back(struct osc_rbuf_comm *comm)
 {
     struct osc_rbuf_buffer *buffer = STAILQ_FIRST(&comm->sending);
+    const int status = ompi_request_wait(&buffer->request, MPI_STATUS_IGNORE);
 
     STAILQ_REMOVE_HEAD(&comm->sending, link);
-    ompi_request_wait(&buffer->request, MPI_STATUS_IGNORE);
     if (buffer->window != NULL) {
         buffer->window->peers[buffer->origin].under_way--;
+        if (status != MPI_SUCCESS) {
+            osc_rbuf_operations_failed(buffer->window, buffer, status);
+        }
     }
     osc_rbuf_buffer_give(buffer);
 }

@@ -143,16 +143,19 @@ static bool all_received(struct osc_rbuf_window *window, int unused)
     return window->fence.received >= window->fence.expected && window->results.unanswered == 0;
 }
 
-/* Sends all that is packed, and fills in `sums`. */
+/* Sends all that is packed, and fills in `sums`. The first error: a message that has not left is
+ * not in the sums, so the fence goes on. */
 static int send_all(struct osc_rbuf_window *window, bool barrier)
 {
     int status = MPI_SUCCESS;
     int total = 0;
 
     osc_rbuf_lock();
-    for (int i = 0; i < window->size && status == MPI_SUCCESS; i++) {
+    for (int i = 0; i < window->size; i++) {
         if (window->peers[i].packing[OSC_RBUF_BY_MPI] != NULL) {
-            status = osc_rbuf_send(window, i, OSC_RBUF_FENCE_DATA);
+            const int sent = osc_rbuf_send(window, i, OSC_RBUF_FENCE_DATA);
+
+            status = status == MPI_SUCCESS ? sent : status;
         }
         total += window->peers[i].fence.sent;
     }
@@ -179,29 +182,30 @@ static void fence_ended(struct osc_rbuf_window *window, bool settled)
     osc_rbuf_unlock();
 }
 
-/* The operations of this epoch on this process's memory, and its own everywhere, are complete. */
+/* The operations of this epoch on this process's memory, and its own everywhere, are complete. One
+ * that failed here keeps no other process waiting: all come to the sums. */
 static int end_epoch(struct osc_rbuf_window *window, bool nothing_follows)
 {
     int sums[OSC_RBUF_SUMS];
-    int status = send_all(window, nothing_follows || window->passage != OSC_RBUF_CLOSED);
+    const int sent = send_all(window, nothing_follows || window->passage != OSC_RBUF_CLOSED);
+    const int closed = osc_rbuf_below_close(window);
+    int status;
     bool settles;
 
-    if (status == MPI_SUCCESS) {
-        status = osc_rbuf_below_close(window);
-    }
-    if (status == MPI_SUCCESS) { /* and all processes have come to their fence */
-        status = osc_rbuf_sum_for_each(window->comm->mpi, window->fence.sums, sums, OSC_RBUF_SUMS);
-    }
+    status = osc_rbuf_sum_for_each(window->comm->mpi, window->fence.sums, sums, OSC_RBUF_SUMS);
     if (status != MPI_SUCCESS) {
         return status;
     }
+    status = sent != MPI_SUCCESS ? sent : closed;
     osc_rbuf_lock();
     window->fence.expected += (uint64_t) sums[SUM_MINE];
     osc_rbuf_unlock();
     osc_rbuf_wait(window, all_received, 0);
     settles = sums[SUM_ALL] == 0 || sums[SUM_BARRIER] > 0;
     if (sums[SUM_ALL] > 0 && settles) {
-        status = osc_rbuf_barrier(window->comm->mpi);
+        const int met = osc_rbuf_barrier(window->comm->mpi);
+
+        status = status == MPI_SUCCESS ? met : status;
     }
     fence_ended(window, settles);
     return status;
@@ -244,7 +248,7 @@ int osc_rbuf_fence(int mode, ompi_win_t *win)
         (mode & MPI_MODE_NOPRECEDE) != 0 ? begin_epoch(window) : end_epoch(window, nothing_follows);
     osc_rbuf_lock();
     window->access = nothing_follows ? OSC_RBUF_ACCESS_NONE : OSC_RBUF_ACCESS_FENCE;
-    status = status == MPI_SUCCESS ? osc_rbuf_first_error(window, MPI_SUCCESS) : status;
+    status = osc_rbuf_first_error(window, status);
     osc_rbuf_unlock();
     return status;
 }

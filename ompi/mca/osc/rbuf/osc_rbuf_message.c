@@ -11,6 +11,7 @@
 #include "osc_rbuf_flush.h"
 #include "osc_rbuf_inbox.h"
 #include "osc_rbuf_mpi.h"
+#include "osc_rbuf_results.h"
 
 enum { UNDER_WAY_MOST = 16 }; /* messages for a target, before a late one waits */
 
@@ -30,6 +31,7 @@ int osc_rbuf_buffer_send(struct osc_rbuf_window *window, int target, enum osc_rb
     status = osc_rbuf_isend(window->comm->mpi, target, (int) window->number, buffer->bytes,
                             buffer->used, &buffer->request);
     if (status != MPI_SUCCESS) {
+        osc_rbuf_operations_failed(window, buffer, status);
         osc_rbuf_buffer_give(buffer);
         return status;
     }
@@ -81,6 +83,10 @@ int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind
         STAILQ_REMOVE(&window->comm->late, buffer, osc_rbuf_buffer, link);
     }
     status = osc_rbuf_buffer_send(window, target, kind, buffer);
+    if (status != MPI_SUCCESS &&
+        (kind == OSC_RBUF_COMPLETE || kind == OSC_RBUF_COMPLETE_UNCHECKED)) {
+        (void) osc_rbuf_send_kind(window, target, kind); /* the target's wait is not to blame */
+    }
     peer->fence.sent += kind == OSC_RBUF_FENCE_DATA && status == MPI_SUCCESS;
     return status;
 }
@@ -120,7 +126,7 @@ void osc_rbuf_send_late(struct osc_rbuf_comm *comm)
             status = osc_rbuf_send(window, buffer->origin, OSC_RBUF_PASSIVE_DATA);
         }
         if (status != MPI_SUCCESS) {
-            window->error = status; /* its requests will not end, and its peer is lost */
+            window->error = status;
         }
     }
 }

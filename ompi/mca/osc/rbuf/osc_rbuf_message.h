@@ -2,7 +2,8 @@
 /*
  * Packing messages, and sending them by MPI. They go over the window's communicator with one tag
  * (osc_rbuf_comm.h), so that those of a pair of processes keep their order. One for this process
- * itself is done at once. The lock is held. Errors are MPI's or Open MPI's.
+ * itself is done at once. The lock is held. Errors are MPI's or Open MPI's. Operations of a message
+ * that does not leave end with its error (osc_rbuf_results.h).
  */
 #ifndef OSC_RBUF_MESSAGE_H
 #define OSC_RBUF_MESSAGE_H
@@ -15,7 +16,8 @@ struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int targ
 
 /* Sends what was packed for a target on MPI's path. As OSC_RBUF_COMPLETE,
  * OSC_RBUF_COMPLETE_UNCHECKED or OSC_RBUF_PASSIVE_FLUSH the kind leaves also if nothing was packed.
- * With another kind the caller knows that something was. */
+ * With another kind the caller knows that something was. Where the
+ * operations of one of the first two do not leave, the kind does alone. */
 int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind);
 
 /* Sends what was packed in a passive epoch for a target on MPI's path, and that is something.

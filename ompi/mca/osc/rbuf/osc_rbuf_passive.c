@@ -94,13 +94,16 @@ int osc_rbuf_passive_ask(struct osc_rbuf_window *window, int target)
     if (by_mpi) {
         status = ask_by(window, target, OSC_RBUF_BY_MPI);
     }
-    if (by_am && status == OMPI_SUCCESS) {
-        status = ask_by(window, target, OSC_RBUF_BY_AM);
+    if (by_am) { /* whatever became of the other way */
+        const int by_am_status = ask_by(window, target, OSC_RBUF_BY_AM);
+
+        status = status == OMPI_SUCCESS ? by_am_status : status;
     }
     return status;
 }
 
-/* Of all, asks the peers that have something to answer for, however many there are besides. */
+/* Of all, asks the peers that have something to answer for, however many there are besides, and
+ * whatever becomes of one of them. The first error. */
 static int ask(struct osc_rbuf_window *window, int target)
 {
     const struct osc_rbuf_peer *peer;
@@ -110,9 +113,10 @@ static int ask(struct osc_rbuf_window *window, int target)
     if (target != OSC_RBUF_ALL) {
         status = osc_rbuf_passive_ask(window, target);
     }
-    while (target == OSC_RBUF_ALL && status == OMPI_SUCCESS &&
-           (peer = LIST_FIRST(&window->flush.unflushed)) != NULL) {
-        status = osc_rbuf_passive_ask(window, (int) (peer - window->peers));
+    while (target == OSC_RBUF_ALL && (peer = LIST_FIRST(&window->flush.unflushed)) != NULL) {
+        const int asked = osc_rbuf_passive_ask(window, (int) (peer - window->peers));
+
+        status = status == OMPI_SUCCESS ? asked : status;
     }
     osc_rbuf_unlock();
     return status;
@@ -135,7 +139,7 @@ static int await(struct osc_rbuf_window *window, int target, int status)
 {
     osc_rbuf_lock();
     osc_rbuf_passive_await(window, target);
-    status = status == OMPI_SUCCESS ? osc_rbuf_first_error(window, MPI_SUCCESS) : status;
+    status = osc_rbuf_first_error(window, status);
     osc_rbuf_unlock();
     return status;
 }

@@ -83,15 +83,20 @@ static int put_packed(struct osc_rbuf_window *window, const void *origin, osc_rb
 {
     const struct osc_rbuf_elements elements = as_bytes(bytes);
     struct osc_rbuf_record *record;
+    int status;
 
     osc_rbuf_make_room(window, target->rank, 1, bytes);
-    record = osc_rbuf_record_for(window, target, OSC_RBUF_PUT, bytes);
+    record = osc_rbuf_record_for(window, target, OSC_RBUF_NOTHING, bytes);
     if (record == NULL) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    record->first = first_byte(target);
-    osc_rbuf_counters.packed++;
-    return osc_rbuf_elements_read(origin, count, type, &elements, record + 1);
+    status = osc_rbuf_elements_read(origin, count, type, &elements, record + 1);
+    if (status == MPI_SUCCESS) {
+        record->kind = OSC_RBUF_PUT;
+        record->first = first_byte(target);
+        osc_rbuf_counters.packed++;
+    }
+    return status;
 }
 
 int osc_rbuf_put(const void *origin, osc_rbuf_count_t origin_count, MPI_Datatype origin_type,

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "ompi/datatype/ompi_datatype.h"
+#include "ompi/errhandler/errcode-internal.h"
+#include "osc_rbuf_mpi.h"
 #include "osc_rbuf_request.h"
 
 struct result {
@@ -93,5 +95,52 @@ void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, const void
     result->left -= bytes;
     if (result->left == 0) {
         end(window, number, result);
+    }
+}
+
+size_t osc_rbuf_result_bytes(const struct osc_rbuf_record *record)
+{
+    MPI_Datatype type;
+    ptrdiff_t extent;
+
+    switch ((enum osc_rbuf_record_kind) record->kind) {
+    case OSC_RBUF_GET:
+        return record->wanted;
+    case OSC_RBUF_GET_ACCUMULATE:
+    case OSC_RBUF_COMPARE_SWAP:
+        type = osc_rbuf_type_of(record->type);
+        if (type == NULL) {
+            return 0; /* no process of ours sends that */
+        }
+        ompi_datatype_type_extent(type, &extent);
+        return record->wanted * (size_t) extent;
+    default:
+        return 0;
+    }
+}
+
+static void operation_failed(struct osc_rbuf_window *window, const struct osc_rbuf_record *record,
+                             int error)
+{
+    const size_t bytes = osc_rbuf_result_bytes(record);
+
+    if (bytes > 0) {
+        osc_rbuf_result_came(window, record->result, NULL, bytes, (uint64_t) (int64_t) error);
+    } else if (record->kind == OSC_RBUF_PUT || record->kind == OSC_RBUF_ACCUMULATE) {
+        window->error = error;
+    }
+}
+
+void osc_rbuf_operations_failed(struct osc_rbuf_window *window,
+                                const struct osc_rbuf_buffer *message, int error)
+{
+    const int mpi_error = error < 0 ? ompi_errcode_get_mpi_code(error) : error;
+    size_t at = sizeof(message->header);
+
+    while (at + sizeof(struct osc_rbuf_record) <= message->used) {
+        const struct osc_rbuf_record *record = (const void *) (message->bytes + at);
+
+        operation_failed(window, record, mpi_error);
+        at += sizeof(*record) + osc_rbuf_padded(record->payload);
     }
 }

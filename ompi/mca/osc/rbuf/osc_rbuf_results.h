@@ -6,6 +6,7 @@
 #ifndef OSC_RBUF_RESULTS_H
 #define OSC_RBUF_RESULTS_H
 
+#include "osc_rbuf_buffer.h"
 #include "osc_rbuf_elements.h"
 #include "osc_rbuf_window.h"
 
@@ -20,5 +21,14 @@ int osc_rbuf_result_new(struct osc_rbuf_window *window, void *address, size_t co
  * not, for an error of MPI, which becomes the request's, or else the window's. */
 void osc_rbuf_result_came(struct osc_rbuf_window *window, int number, const void *data,
                           size_t bytes, uint64_t offset_or_error);
+
+/* Bytes of the result that a record asks for; 0: it asks for none. */
+size_t osc_rbuf_result_bytes(const struct osc_rbuf_record *record);
+
+/* A message of operations did not leave, for an error of MPI or Open MPI: their results end with
+ * it, and the window has it of those without. The error of a message of results is its sender's to
+ * report. The buffer stays the caller's. */
+void osc_rbuf_operations_failed(struct osc_rbuf_window *window,
+                                const struct osc_rbuf_buffer *message, int error);
 
 #endif

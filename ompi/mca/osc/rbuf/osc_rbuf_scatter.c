@@ -68,20 +68,13 @@ static bool answer(struct osc_rbuf_reply *reply, const struct osc_rbuf_record *a
  * process. False: not now. */
 static bool fail(const struct operation *operation, struct osc_rbuf_reply *reply, int error)
 {
-    const struct osc_rbuf_record *record = operation->record;
-    size_t bytes = record->wanted;
-    ptrdiff_t extent = 1;
+    const size_t bytes = osc_rbuf_result_bytes(operation->record);
 
-    if (record->kind != OSC_RBUF_GET && record->kind != OSC_RBUF_GET_ACCUMULATE &&
-        record->kind != OSC_RBUF_COMPARE_SWAP) {
+    if (bytes == 0) {
         operation->window->error = error;
         return true;
     }
-    if (record->kind != OSC_RBUF_GET) {
-        ompi_datatype_type_extent(osc_rbuf_type_of(record->type), &extent);
-        bytes *= (size_t) extent;
-    }
-    return answer(reply, record, NULL, bytes, (uint64_t) error);
+    return answer(reply, operation->record, NULL, bytes, (uint64_t) error);
 }
 
 /* A description of a duplicate of a predefined type makes that type itself, which is not ours. */

@@ -292,17 +292,16 @@ int osc_rbuf_complete(ompi_win_t *win)
         return osc_rbuf_refuse(window, "MPI_Win_complete");
     }
     status = osc_rbuf_below_close(window);
-    for (int i = 0; i < window->sync.target_count && status == MPI_SUCCESS; i++) {
-        status = complete_target(window, window->sync.targets[i]);
+    for (int i = 0; i < window->sync.target_count;
+         i++) { /* one that fails keeps no other waiting */
+        const int completed = complete_target(window, window->sync.targets[i]);
+
+        status = status == MPI_SUCCESS ? completed : status;
     }
-    if (status == MPI_SUCCESS) {
-        osc_rbuf_wait(window, all_answered, 0);
-    }
+    osc_rbuf_wait(window, all_answered, 0);
     osc_rbuf_lock();
     epoch = end_access(window);
-    if (status == MPI_SUCCESS) {
-        status = osc_rbuf_first_error(window, epoch);
-    }
+    status = osc_rbuf_first_error(window, status == MPI_SUCCESS ? epoch : status);
     osc_rbuf_unlock();
     return status;
 }

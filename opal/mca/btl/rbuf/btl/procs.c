@@ -53,7 +53,9 @@ static bool is_drained(mca_btl_base_endpoint_t *endpoint, drain_t until)
     case UNTIL_RETURNED:
         return endpoint->peer->in_flight == 0;
     case UNTIL_ACTED_ON:
-        return rbuf_events_empty(&module->core.events) && !mca_btl_rbuf_serving_is_busy(module) &&
+        return rbuf_events_empty(&module->core.events) &&
+               !rbuf_events_are_late(&module->core.events) &&
+               !mca_btl_rbuf_serving_is_busy(module) &&
                /* nor does another thread act on one */
                (module->drain.depth == 0 || mca_btl_rbuf_is_draining(module));
     }

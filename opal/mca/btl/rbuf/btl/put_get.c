@@ -79,7 +79,7 @@ static void put_refused(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t 
 {
     mca_btl_rbuf_operation_become(operation, MCA_BTL_RBUF_OPERATION_STAGED);
     rbuf_core_raise(&module->core, RBUF_EVENT_PUT, operation->endpoint->peer, &operation->put,
-                    -EPROTO);
+                    &operation->put.ended, -EPROTO);
 }
 
 int mca_btl_rbuf_put(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpoint,

@@ -227,7 +227,8 @@ int mca_btl_rbuf_send(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *endpo
     }
     if (!under_way && callback) {
         /* The callback comes from progress like any other, not out of this call. */
-        rbuf_core_raise(&module->core, RBUF_EVENT_SENT, endpoint->peer, &frag->am, 0);
+        rbuf_core_raise(&module->core, RBUF_EVENT_SENT, endpoint->peer, &frag->am, &frag->am.ended,
+                        0);
     } else if (!under_way && owned) {
         mca_btl_rbuf_frag_give(frag);
     } else if (!under_way) {

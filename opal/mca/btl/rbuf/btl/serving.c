@@ -211,6 +211,9 @@ static void pick(mca_btl_rbuf_module_t *module)
     struct rbuf_event event;
     bool room = mca_btl_rbuf_serving_is_on(&module->serving);
 
+    if (rbuf_events_are_late(events)) {
+        return; /* none may go round */
+    }
     for (uint32_t left = rbuf_events_count(events); left > 0; left--) {
         (void) rbuf_events_pop(events, &event);
         if (mca_btl_rbuf_serving_wants(&event)) {

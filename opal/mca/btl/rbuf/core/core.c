@@ -168,9 +168,10 @@ static __attribute__((noinline)) int progress_chores(struct rbuf_core *core, boo
     struct rbuf_arena *arena = &core->receive_arena;
     const bool more = arena->fill_first < arena->fill_end &&
                       (!idle || rbuf_arena_fill_some(arena, FILL_AT_ONCE, core->fill));
+    const bool late = !rbuf_events_catch_up(&core->events);
     const int done = progress_probes(core);
 
-    core->chores_due_ns = more                                  ? 0
+    core->chores_due_ns = more || late                          ? 0
                           : core->options.probe_interval_ns > 0 ? core->probe_due_ns
                                                                 : UINT64_MAX;
     return done;

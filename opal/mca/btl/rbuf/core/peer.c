@@ -130,7 +130,7 @@ void rbuf_peer_fail(struct rbuf_peer *peer, int status)
     }
     /* First: who hears that something of his has failed may end the process, and the cause is said
      * before. */
-    rbuf_core_raise(peer->core, RBUF_EVENT_FAILED, peer, NULL, status);
+    rbuf_core_raise(peer->core, RBUF_EVENT_FAILED, peer, NULL, &peer->failed, status);
     end_all(peer, status);
 }
 

@@ -27,7 +27,7 @@ static bool is_over(const mca_btl_base_endpoint_t *endpoint)
     const mca_btl_rbuf_module_t *module = endpoint->module;
 
     return rbuf_peer_unused(endpoint->peer) && rbuf_events_empty(&module->core.events) &&
-           module->drain.depth == 0 &&
+           !rbuf_events_are_late(&module->core.events) && module->drain.depth == 0 &&
            atomic_load_explicit(&endpoint->putting, memory_order_relaxed) == 0 &&
            atomic_load_explicit(&endpoint->detached, memory_order_relaxed) == 0 &&
            !mca_btl_rbuf_packed_under_way(endpoint);

@@ -218,7 +218,7 @@ static inline enum rbuf_fab_status rbuf_fab_post_list(struct rbuf_fab_queue *que
                                                       const struct rbuf_fab_rma *list,
                                                       unsigned count, unsigned *posted)
 {
-    struct rbuf_fab_request requests[RBUF_FAB_LIST];
+    struct rbuf_fab_request requests[RBUF_FAB_LIST + 1]; /* the last has a next, which is cut off */
     struct rbuf_work *signals[RBUF_FAB_LIST];
     struct ibv_send_wr *bad = NULL;
     unsigned built = 0;

@@ -17,7 +17,8 @@ int rbuf_events_open(struct rbuf_events *events)
     if (ring == NULL) {
         return -ENOMEM;
     }
-    *events = (struct rbuf_events){.ring = ring, .size = FIRST_SIZE};
+    *events = (struct rbuf_events){.ring = ring, .size = FIRST_SIZE, .limit = FIRST_SIZE / 2};
+    STAILQ_INIT(&events->late);
     return 0;
 }
 
@@ -28,8 +29,8 @@ void rbuf_events_close(struct rbuf_events *events)
 }
 
 /* Moves the events to a ring twice as large, the oldest first. Long before the one that there is is
- * full: an event that has no place would be an end that nobody hears of. */
-bool rbuf_events_make_room(struct rbuf_events *events)
+ * full. True if there is room for one more. */
+static bool grow(struct rbuf_events *events)
 {
     uint32_t count = rbuf_events_count(events);
     struct rbuf_event *ring = malloc(2 * (size_t) events->size * sizeof(*ring));
@@ -41,8 +42,43 @@ bool rbuf_events_make_room(struct rbuf_events *events)
         ring[i] = events->ring[(events->head + i) & (events->size - 1)];
     }
     free(events->ring);
-    *events = (struct rbuf_events){.ring = ring, .tail = count, .size = 2 * events->size};
+    events->ring = ring;
+    events->head = 0;
+    events->tail = count;
+    events->size *= 2;
     return true;
+}
+
+/* What is late goes first. */
+bool rbuf_events_make_room(struct rbuf_events *events)
+{
+    if (rbuf_events_are_late(events) || !grow(events)) {
+        return false;
+    }
+    events->limit = events->size / 2;
+    return true;
+}
+
+static void move(struct rbuf_events *events, const struct rbuf_event_place *place)
+{
+    events->ring[events->tail++ & (events->size - 1)] = (struct rbuf_event){
+        .kind = place->kind, .status = place->status, .peer = place->peer, .am = place->subject};
+}
+
+bool rbuf_events_catch_up(struct rbuf_events *events)
+{
+    struct rbuf_event_place *place;
+
+    if (!rbuf_events_are_late(events)) {
+        return true;
+    }
+    while ((place = STAILQ_FIRST(&events->late)) != NULL &&
+           (rbuf_events_count(events) < events->size / 2 || grow(events))) {
+        STAILQ_REMOVE_HEAD(&events->late, link);
+        move(events, place);
+    }
+    events->limit = place == NULL ? events->size / 2 : 0;
+    return place == NULL;
 }
 
 bool rbuf_events_push(struct rbuf_events *events, const struct rbuf_event *event)
@@ -54,6 +90,12 @@ bool rbuf_events_push(struct rbuf_events *events, const struct rbuf_event *event
     }
     *place = *event;
     return true;
+}
+
+void rbuf_events_add_late(struct rbuf_events *events, struct rbuf_event_place *place)
+{
+    STAILQ_INSERT_TAIL(&events->late, place, link);
+    events->limit = 0;
 }
 
 /* Answers that are first in the queue, which move up for one more: no more than AHEAD_MOST. */
@@ -80,7 +122,7 @@ bool rbuf_events_push_ahead(struct rbuf_events *events, const struct rbuf_event 
     if (first == AHEAD_MOST || first == rbuf_events_count(events)) {
         return rbuf_events_push(events, answer);
     }
-    if (rbuf_events_count(events) >= events->size / 2 && !rbuf_events_make_room(events)) {
+    if (rbuf_events_count(events) >= events->limit && !rbuf_events_make_room(events)) {
         return false;
     }
     mask = events->size - 1;

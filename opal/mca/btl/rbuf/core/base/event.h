@@ -6,7 +6,11 @@
  * First in, first out, but for answers, which go ahead, in the order of their own as long as few
  * wait. Nothing waits for ever: answers come of what we have sent, and how that ended is an event
  * that does not go ahead. The ring grows when it is half full; growing is the only thing here that
- * can fail.
+ * can fail. Then, and once the ring is full:
+ *
+ *   a message   is not added, and who adds it hears so
+ *   an end      waits in a place of its subject's own, and comes into the ring behind what is there
+ *               (rbuf_events_catch_up()): nothing else is added before it
  */
 #ifndef RBUF_CORE_EVENT_H
 #define RBUF_CORE_EVENT_H
@@ -14,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 struct rbuf_peer;
 struct rbuf_am;
@@ -81,40 +86,65 @@ struct rbuf_event {
     };
 };
 
+/* Where the end of something waits for the ring, within what has ended: this file's until the event
+ * is taken. An end is about one pointer. */
+struct rbuf_event_place {
+    STAILQ_ENTRY(rbuf_event_place) link;
+    struct rbuf_peer *peer;
+    void *subject;
+    enum rbuf_event_kind kind;
+    int status;
+};
+
 struct rbuf_events {
     struct rbuf_event *ring;
-    uint32_t head; /* next to take; wraps */
-    uint32_t tail; /* next to fill; wraps */
-    uint32_t size; /* a power of two */
+    uint32_t head;  /* next to take; wraps */
+    uint32_t tail;  /* next to fill; wraps */
+    uint32_t size;  /* a power of two */
+    uint32_t limit; /* as many are added without a look at the room: half of it; 0: some are late */
+    STAILQ_HEAD(, rbuf_event_place) late; /* ends without a place in the ring, in order */
 };
 
 int rbuf_events_open(struct rbuf_events *events);
 void rbuf_events_close(struct rbuf_events *events);
 
-/* Appends; grows the ring when it is full. The process is out of memory if this fails: the event is
- * dropped and the function says so. */
+/* Appends; grows the ring when it is half full. False, and the event is not added: the ring is full
+ * and the process out of memory. */
 bool rbuf_events_push(struct rbuf_events *events, const struct rbuf_event *event);
+
+/* The end in `place`, which has no room in the ring, comes with rbuf_events_catch_up(). */
+void rbuf_events_add_late(struct rbuf_events *events, struct rbuf_event_place *place);
+
+/* Moves what is late into the ring, as far as there is room. True if nothing is late any more. */
+bool rbuf_events_catch_up(struct rbuf_events *events);
 
 /* The same of a message with RBUF_EXTRA_ANSWER, ahead of all but the answers that are first
  * already; behind all, if these are many. */
 bool rbuf_events_push_ahead(struct rbuf_events *events, const struct rbuf_event *answer);
 
-/* For a ring that is half full: true if there is room for one more. */
+/* For a ring that holds `limit` events: true if there is room for one more. */
 bool rbuf_events_make_room(struct rbuf_events *events);
 
 /* The same as rbuf_events_push(), for who fills the event where it is: all of it, at once. NULL
  * without memory. */
 static inline struct rbuf_event *rbuf_events_add(struct rbuf_events *events)
 {
-    if (events->tail - events->head >= events->size / 2 && !rbuf_events_make_room(events)) {
+    if (events->tail - events->head >= events->limit && !rbuf_events_make_room(events)) {
         return NULL;
     }
     return &events->ring[events->tail++ & (events->size - 1)];
 }
 
+/* Nothing is to be taken now. */
 static inline bool rbuf_events_empty(const struct rbuf_events *events)
 {
     return events->head == events->tail;
+}
+
+/* Some ends are to come with rbuf_events_catch_up(). */
+static inline bool rbuf_events_are_late(const struct rbuf_events *events)
+{
+    return events->limit == 0;
 }
 
 static inline uint32_t rbuf_events_count(const struct rbuf_events *events)

@@ -136,7 +136,8 @@ static void finish(struct rbuf_am *am, int status)
 {
     am->state = RBUF_AM_IDLE;
     if (is_users(am)) {
-        rbuf_core_raise(am->work.peer->core, RBUF_EVENT_SENT, am->work.peer, am, status);
+        rbuf_core_raise(am->work.peer->core, RBUF_EVENT_SENT, am->work.peer, am, &am->ended,
+                        status);
         return;
     }
     if (returns_ring(am) && status == 0) {
@@ -273,13 +274,15 @@ static bool may_go(const struct rbuf_peer *peer, enum rbuf_channel_id id)
 bool rbuf_am_send_now(struct rbuf_peer *peer, enum rbuf_channel_id id, uint8_t tag,
                       struct rbuf_message_header *message, uint32_t bytes, uint64_t argument)
 {
-    struct rbuf_am am = {.header = message,
-                         .bytes = bytes,
-                         .tag = tag,
-                         .channel = (uint8_t) id,
-                         .argument = argument,
-                         .kind = RBUF_MESSAGE_USER};
+    struct rbuf_am am; /* what is not set here is not looked at: it goes inline, and has no end */
 
+    am.header = message;
+    am.lkey = 0;
+    am.bytes = bytes;
+    am.tag = tag;
+    am.channel = (uint8_t) id;
+    am.argument = argument;
+    am.kind = RBUF_MESSAGE_USER;
     if (!may_go(peer, id) || HEADER_BYTES + bytes > rbuf_fab_inline_max(peer->queue[id]) ||
         !post_send(peer, &am)) {
         return false;

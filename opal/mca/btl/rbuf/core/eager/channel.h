@@ -39,6 +39,7 @@ struct rbuf_am {
     enum rbuf_am_state state;
     struct rbuf_work work; /* its peer's, also before it is posted */
     TAILQ_ENTRY(rbuf_am) link;
+    struct rbuf_event_place ended;
 };
 
 /* Sends or queues. IDLE: done, the buffer is free and no event follows. QUEUED or POSTED: a

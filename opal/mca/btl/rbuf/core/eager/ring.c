@@ -21,9 +21,9 @@ struct rbuf_ring_memory *rbuf_ring_memory_take(struct rbuf_core *core)
 
     if (memory != NULL) {
         SLIST_REMOVE_HEAD(&core->eager.rings.spare, link);
-    } else if (core->eager.rings.supply == RBUF_RING_SUPPLY_ASK) {
+    } else if (core->eager.rings.supply == RBUF_RING_SUPPLY_ASK &&
+               rbuf_core_ask(core, RBUF_EVENT_RING_MEMORY, NULL, NULL)) {
         core->eager.rings.supply = RBUF_RING_SUPPLY_ASKED;
-        rbuf_core_raise(core, RBUF_EVENT_RING_MEMORY, NULL, NULL, 0);
     }
     return memory;
 }

@@ -22,7 +22,7 @@ static void become(struct rbuf_get *get, enum rbuf_get_state state)
 static void finish(struct rbuf_get *get, int status)
 {
     become(get, RBUF_GET_DONE);
-    rbuf_core_raise(get->peer->core, RBUF_EVENT_GET, get->peer, get, status);
+    rbuf_core_raise(get->peer->core, RBUF_EVENT_GET, get->peer, get, &get->ended, status);
 }
 
 static const struct rbuf_schedule *schedule_of(const struct rbuf_get *get)

@@ -42,6 +42,7 @@ struct rbuf_get {
     struct rbuf_copy copy;
     struct rbuf_tx_chunk_list landed; /* of those, to be copied, in order */
     TAILQ_ENTRY(rbuf_get) link;
+    struct rbuf_event_place ended;
 };
 
 /* Starts a get; it ends in RBUF_EVENT_GET when the data is at its place, or with a status. */

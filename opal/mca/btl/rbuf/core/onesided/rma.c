@@ -89,6 +89,13 @@ static void count(struct rbuf_stats *stats, const struct rbuf_rma *rma)
 
 /* ---- ends ---- */
 
+static void raise_end(struct rbuf_rma *rma, int status)
+{
+    struct rbuf_peer *peer = rma->work.peer;
+
+    rbuf_core_raise(peer->core, RBUF_EVENT_RMA, peer, rma, &rma->ended, status);
+}
+
 /* Of an operation, and of those that its request did besides. */
 static void end(struct rbuf_rma *rma, int status)
 {
@@ -96,9 +103,9 @@ static void end(struct rbuf_rma *rma, int status)
 
     while ((other = TAILQ_FIRST(&rma->with)) != NULL) {
         TAILQ_REMOVE(&rma->with, other, link);
-        rbuf_core_raise(other->work.peer->core, RBUF_EVENT_RMA, other->work.peer, other, status);
+        raise_end(other, status);
     }
-    rbuf_core_raise(rma->work.peer->core, RBUF_EVENT_RMA, rma->work.peer, rma, status);
+    raise_end(rma, status);
 }
 
 /* The next piece goes with the peer's progress. */
@@ -132,7 +139,7 @@ static bool begin(struct rbuf_peer *peer, struct rbuf_rma *rma)
     TAILQ_INIT(&rma->with);
     count(&peer->core->stats, rma);
     if (peer->state == RBUF_PEER_FAILED) {
-        rbuf_core_raise(peer->core, RBUF_EVENT_RMA, peer, rma, -ECONNRESET);
+        raise_end(rma, -ECONNRESET);
         return false;
     }
     return true;

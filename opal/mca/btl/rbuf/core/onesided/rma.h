@@ -39,6 +39,7 @@ struct rbuf_rma {
     struct rbuf_rma_list with; /* neighbours that are merged into it */
     struct rbuf_work work;
     TAILQ_ENTRY(rbuf_rma) link;
+    struct rbuf_event_place ended;
 };
 
 /* Posts or queues; ends in RBUF_EVENT_RMA when the data is at its place, or with a status. */

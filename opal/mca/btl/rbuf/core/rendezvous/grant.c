@@ -314,7 +314,8 @@ static int expire(struct rbuf_core *core)
 
     while (core->options.grant_wait_ns != 0 &&
            (grant = TAILQ_FIRST(&core->rendezvous.deferred)) != NULL && has_waited(core, grant) &&
-           may_register(core, grant->bytes)) {
+           may_register(core, grant->bytes) &&
+           rbuf_core_ask(core, RBUF_EVENT_REGISTER, grant->peer, grant)) {
         TAILQ_REMOVE(&core->rendezvous.deferred, grant, link);
         become(grant, RBUF_GRANT_REGISTERING);
         if (core->rendezvous.direct_bytes + grant->bytes > core->options.direct_limit) {
@@ -322,7 +323,6 @@ static int expire(struct rbuf_core *core)
         }
         core->rendezvous.direct_bytes += grant->bytes;
         core->rendezvous.deferred_retry = true; /* there may be room for the next one */
-        rbuf_core_raise(core, RBUF_EVENT_REGISTER, grant->peer, grant, 0);
         done++;
     }
     return done;
@@ -491,17 +491,6 @@ void rbuf_grant_named(struct rbuf_peer *peer, uint64_t id, uint32_t seq)
     }
 }
 
-/* Delivers what waited for the grant, in order of arrival. */
-static void release_held(struct rbuf_grant *grant)
-{
-    struct rbuf_held *held;
-
-    while ((held = STAILQ_FIRST(&grant->held)) != NULL) {
-        STAILQ_REMOVE_HEAD(&grant->held, link);
-        (void) rbuf_core_deliver(grant->peer, &held->delivery);
-    }
-}
-
 void rbuf_grant_discard_held(struct rbuf_grant *grant)
 {
     struct rbuf_held *held;
@@ -509,6 +498,22 @@ void rbuf_grant_discard_held(struct rbuf_grant *grant)
     while ((held = STAILQ_FIRST(&grant->held)) != NULL) {
         STAILQ_REMOVE_HEAD(&grant->held, link);
         free(held);
+    }
+}
+
+/* Delivers what waited for the grant, in order of arrival. Without memory the peer is lost: what
+ * waits for the message would wait for ever. */
+static void release_held(struct rbuf_grant *grant)
+{
+    struct rbuf_held *held;
+
+    while ((held = STAILQ_FIRST(&grant->held)) != NULL &&
+           rbuf_core_deliver(grant->peer, &held->delivery)) {
+        STAILQ_REMOVE_HEAD(&grant->held, link);
+    }
+    if (held != NULL) {
+        rbuf_grant_discard_held(grant);
+        rbuf_peer_break(grant->peer, -ENOMEM);
     }
 }
 

@@ -64,6 +64,7 @@ struct rbuf_put {
     struct rbuf_tx_chunk *filling; /* NULL: no staging yet */
     struct rbuf_copy copy;         /* copied */
     TAILQ_ENTRY(rbuf_put) link;
+    struct rbuf_event_place ended;
 };
 
 /* Starts a put; it ends in an event, also if the offer makes no sense (-EPROTO). */

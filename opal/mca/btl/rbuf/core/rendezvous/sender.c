@@ -13,7 +13,7 @@
 void rbuf_sender_finish(struct rbuf_put *put, enum rbuf_event_kind kind, int status)
 {
     rbuf_put_become(put, RBUF_PUT_DONE);
-    rbuf_core_raise(put->peer->core, kind, put->peer, put, status);
+    rbuf_core_raise(put->peer->core, kind, put->peer, put, &put->ended, status);
 }
 
 /* ---- from one state to the next ---- */

@@ -18,11 +18,10 @@ bool rbuf_staging_take(struct rbuf_core *core, struct rbuf_arena *arena, uint32_
 
 bool rbuf_staging_want(struct rbuf_core *core, struct rbuf_arena *arena)
 {
-    if (arena->growth == RBUF_ARENA_READY) {
+    if (arena->growth == RBUF_ARENA_READY && rbuf_core_ask(core, RBUF_EVENT_STAGING, NULL, arena)) {
         arena->growth = RBUF_ARENA_ASKED;
-        rbuf_core_raise(core, RBUF_EVENT_STAGING, NULL, arena, 0);
     }
-    return arena->growth == RBUF_ARENA_ASKED;
+    return arena->growth == RBUF_ARENA_ASKED || arena->growth == RBUF_ARENA_READY;
 }
 
 void rbuf_staging_refuse(struct rbuf_arena *arena)

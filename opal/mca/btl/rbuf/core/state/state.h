@@ -103,6 +103,7 @@ struct rbuf_peer {
     struct rbuf_rendezvous_of_peer rendezvous;
     struct rbuf_onesided_of_peer onesided;
 
+    struct rbuf_event_place failed; /* for its RBUF_EVENT_FAILED */
     struct rbuf_work probe;
     enum rbuf_probe_state probe_state;
     uint32_t in_flight; /* works posted and not back */
@@ -135,7 +136,7 @@ struct rbuf_core {
     uint32_t peer_first_free; /* no place before it is NULL */
     uint32_t probe_cursor;    /* next peer to look at for a probe */
     uint64_t probe_due_ns;
-    uint64_t chores_due_ns;     /* 0: there is memory to be filled */
+    uint64_t chores_due_ns;     /* 0: there is memory to be filled, or events are late */
     struct rbuf_peer_list busy; /* peers with something to post or to copy */
 
     uint32_t sweeps; /* calls of rbuf_core_swept(); wraps */
@@ -219,13 +220,35 @@ static inline bool rbuf_peer_posted(struct rbuf_peer *peer, enum rbuf_fab_status
     return status == RBUF_FAB_OK;
 }
 
+/* Raises the end of something, which has a place for it in case that memory is short. It comes then
+ * with one of the next calls of progress. */
 static inline void rbuf_core_raise(struct rbuf_core *core, enum rbuf_event_kind kind,
-                                   struct rbuf_peer *peer, void *subject, int status)
+                                   struct rbuf_peer *peer, void *subject,
+                                   struct rbuf_event_place *place, int status)
 {
-    struct rbuf_event event = {.kind = kind, .status = status, .peer = peer};
+    struct rbuf_event *event = rbuf_events_add(&core->events);
 
-    event.am = subject; /* all subjects but a delivery are one pointer in the same union */
-    (void) rbuf_events_push(&core->events, &event);
+    if (event == NULL) {
+        *place = (struct rbuf_event_place){
+            .peer = peer, .subject = subject, .kind = kind, .status = status};
+        rbuf_events_add_late(&core->events, place);
+        core->chores_due_ns = 0;
+        return;
+    }
+    event->kind = kind;
+    event->status = status;
+    event->peer = peer;
+    event->am = subject; /* all subjects but a delivery are one pointer in the same union */
+}
+
+/* Asks the user for something. False without memory: whoever wants it asks again. */
+static inline bool rbuf_core_ask(struct rbuf_core *core, enum rbuf_event_kind kind,
+                                 struct rbuf_peer *peer, void *subject)
+{
+    struct rbuf_event event = {.kind = kind, .peer = peer};
+
+    event.am = subject;
+    return rbuf_events_push(&core->events, &event);
 }
 
 /* Raises the delivery of a message: of an answer ahead of all others that wait, of whatever peer,
