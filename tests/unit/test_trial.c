@@ -95,7 +95,7 @@ START_TEST(failures_double_the_wait)
                           640u << (i < RBUF_TRIAL_DOUBLINGS ? i : RBUF_TRIAL_DOUBLINGS));
     }
     ck_assert_uint_eq(units_to_probe(RBUF_PATH_COPY, 1000), 2 * RBUF_PROBE_SHARE); /* not probes */
-    rbuf_trial_succeeded(&trial);
+    trial.failures = 0;
     ck_assert_uint_eq(units_to_trial(), 640);
 }
 END_TEST

@@ -163,7 +163,7 @@ static bool is_worth(struct rbuf_choice *choice, struct rbuf_size_class *class,
     if (class->paths.preferred != RBUF_PREFER_IN_PLACE) {
         return false;
     }
-    rbuf_trial_succeeded(&class->trial);
+    class->trial.failures = 0;
     if (request->side == RBUF_SIDE_RECEIVE && use->uses < 2 && class->again && saving >= price) {
         price *= 2;
     }
@@ -254,7 +254,7 @@ static void decide_uncached(struct rbuf_size_class *class, uint64_t bytes, uint6
     } else if (class->paths.preferred == RBUF_PREFER_IN_PLACE && saving_ns(class, bytes) > price) {
         const bool probe = rbuf_trial_probe(&class->trial, rbuf_trial_probe_cost(&class->paths));
 
-        rbuf_trial_succeeded(&class->trial);
+        class->trial.failures = 0;
         set(decision, probe ? RBUF_PATH_COPY : RBUF_PATH_IN_PLACE,
             probe ? RBUF_REASON_PROBE : RBUF_REASON_AMORTIZED);
     } else if (try_in_place(class, RBUF_SAMPLES_MIN * price, bytes, RBUF_TRIAL_SHARE)) {
@@ -265,8 +265,9 @@ static void decide_uncached(struct rbuf_size_class *class, uint64_t bytes, uint6
 }
 
 /* Whether the next message of the buffer would be a probe, if the buffer is still registered. */
-static bool is_probe_due(struct rbuf_choice *choice, const struct rbuf_size_class *class,
-                         const struct rbuf_choice_request *request)
+static __attribute__((noinline)) bool is_probe_due(struct rbuf_choice *choice,
+                                                   const struct rbuf_size_class *class,
+                                                   const struct rbuf_choice_request *request)
 {
     const struct rbuf_buffer_use *use;
 
@@ -293,16 +294,6 @@ bool rbuf_choice_wants_lookup(struct rbuf_choice *choice, const struct rbuf_choi
     return true;
 }
 
-/* The target is registered since its buffer came again. Its source most likely came again, too, and
- * is registered at the same time: the receive lasts until that is done. */
-static bool may_wait_for_sender(const struct rbuf_choice_request *request,
-                                const struct rbuf_buffer_use *use,
-                                const struct rbuf_choice_decision *decision)
-{
-    return request->side == RBUF_SIDE_RECEIVE && decision->path == RBUF_PATH_IN_PLACE &&
-           use->uses > 1;
-}
-
 static void decide_with_cache(struct rbuf_choice *choice, const struct rbuf_choice_request *request,
                               struct rbuf_size_class *class, struct rbuf_choice_decision *decision)
 {
@@ -320,17 +311,20 @@ static void decide_with_cache(struct rbuf_choice *choice, const struct rbuf_choi
     decision->base = atomic_load_explicit(&use->begin, memory_order_relaxed);
     decision->bytes = length_of(use);
     use->invited = request->side == RBUF_SIDE_SEND;
-    if (!cached) {
-        decide_unregistered(choice, request, class, use, decision);
-        use->state = decision->path == RBUF_PATH_IN_PLACE ? RBUF_BUFFER_REGISTERED
-                                                          : RBUF_BUFFER_UNREGISTERED;
-        decision->is_sample &= !may_wait_for_sender(request, use, decision);
-        class->again =
-            class->again && !(decision->path == RBUF_PATH_IN_PLACE && decision->is_sample);
+    if (cached) {
+        decide_cached(class, use, request, decision);
+        class->again = true;
         return;
     }
-    decide_cached(class, use, request, decision);
-    class->again = true;
+    decide_unregistered(choice, request, class, use, decision);
+    use->state = RBUF_BUFFER_UNREGISTERED;
+    if (decision->path == RBUF_PATH_IN_PLACE) {
+        use->state = RBUF_BUFFER_REGISTERED;
+        /* A source whose target came again most likely came again, too, and is registered at the
+         * same time: the receive lasts until that is done. */
+        decision->is_sample &= request->side != RBUF_SIDE_RECEIVE || use->uses < 2;
+        class->again &= !decision->is_sample;
+    }
 }
 
 struct rbuf_choice_decision rbuf_choice_decide(struct rbuf_choice *choice,
@@ -360,9 +354,7 @@ bool rbuf_choice_expects_in_place(struct rbuf_choice *choice, uint64_t base)
 
 void rbuf_choice_sent_staged(struct rbuf_choice *choice, uint64_t base, uint64_t bytes, uint64_t ns)
 {
-    struct rbuf_size_class *class = class_of(choice, RBUF_SIDE_SEND, bytes);
-
-    rbuf_trial_spend(&class->trial, &class->paths, RBUF_PATH_COPY, for_unit(ns, bytes));
+    rbuf_choice_took(choice, RBUF_SIDE_SEND, RBUF_PATH_COPY, false, bytes, ns);
     if (choice->options.cache) {
         use_of(choice, base, bytes)->invited = false;
     }

@@ -5,13 +5,14 @@
 /* The median, ns; 0: too few samples. */
 static double median(const uint64_t *sample, uint32_t count)
 {
-    uint64_t sorted[RBUF_SAMPLES];
+    const uint32_t kept = count / 2 + 1; /* of the sorted times: those above the median go */
+    uint64_t sorted[RBUF_SAMPLES / 2 + 2];
 
     if (count < RBUF_SAMPLES_MIN) {
         return 0;
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t place = i;
+        uint32_t place = i < kept ? i : kept;
 
         for (; place > 0 && sorted[place - 1] > sample[i]; place--) {
             sorted[place] = sorted[place - 1];

@@ -80,9 +80,9 @@ void rbuf_reuse_end(struct rbuf_reuse *reuse, struct rbuf_buffer_use *use)
     use->rent_ns = 0;
 }
 
-static struct rbuf_buffer_use *enter(struct rbuf_reuse *reuse, struct rbuf_buffer_use *set,
-                                     uint64_t begin)
+static struct rbuf_buffer_use *enter(struct rbuf_reuse *reuse, uint64_t begin)
 {
+    struct rbuf_buffer_use *set = set_of(reuse, begin);
     struct rbuf_buffer_use *least = set;
 
     for (uint32_t i = 1; i < RBUF_REUSE_WAYS; i++) {
@@ -96,22 +96,9 @@ static struct rbuf_buffer_use *enter(struct rbuf_reuse *reuse, struct rbuf_buffe
     return least;
 }
 
-struct rbuf_buffer_use *rbuf_reuse_known(struct rbuf_reuse *reuse, uint64_t base)
+/* The buffer whose first page begins there, released or not; NULL: there is none. */
+static struct rbuf_buffer_use *look_up(struct rbuf_reuse *reuse, uint64_t begin)
 {
-    const uint64_t begin = base / RBUF_REUSE_PAGE * RBUF_REUSE_PAGE;
-    struct rbuf_buffer_use *set = set_of(reuse, begin);
-
-    for (uint32_t i = 0; i < RBUF_REUSE_WAYS; i++) {
-        if (load(&set[i].begin) == begin && !is_released(&set[i])) {
-            return &set[i];
-        }
-    }
-    return NULL;
-}
-
-struct rbuf_buffer_use *rbuf_reuse_find(struct rbuf_reuse *reuse, uint64_t base)
-{
-    uint64_t begin = base / RBUF_REUSE_PAGE * RBUF_REUSE_PAGE;
     struct rbuf_buffer_use *set = set_of(reuse, begin);
 
     for (uint32_t i = 0; i < RBUF_REUSE_WAYS; i++) {
@@ -119,7 +106,22 @@ struct rbuf_buffer_use *rbuf_reuse_find(struct rbuf_reuse *reuse, uint64_t base)
             return &set[i];
         }
     }
-    return enter(reuse, set, begin);
+    return NULL;
+}
+
+struct rbuf_buffer_use *rbuf_reuse_known(struct rbuf_reuse *reuse, uint64_t base)
+{
+    struct rbuf_buffer_use *use = look_up(reuse, base / RBUF_REUSE_PAGE * RBUF_REUSE_PAGE);
+
+    return use != NULL && !is_released(use) ? use : NULL;
+}
+
+struct rbuf_buffer_use *rbuf_reuse_find(struct rbuf_reuse *reuse, uint64_t base)
+{
+    const uint64_t begin = base / RBUF_REUSE_PAGE * RBUF_REUSE_PAGE;
+    struct rbuf_buffer_use *use = look_up(reuse, begin);
+
+    return use != NULL ? use : enter(reuse, begin);
 }
 
 /* Ends the lives of those that were released. */

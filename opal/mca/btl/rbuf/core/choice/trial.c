@@ -2,16 +2,6 @@
 /* What trials cost (core/choice/trial.h has the rule). */
 #include "core/choice/trial.h"
 
-void rbuf_trial_spend(struct rbuf_trial *trial, const struct rbuf_preference *preference,
-                      enum rbuf_path path, double ns)
-{
-    const double most = 2 * preference->usual_ns[path];
-
-    if (!rbuf_preference_is(preference, rbuf_path_other(path))) {
-        trial->spent_ns += most > 0 && ns > most ? most : ns;
-    }
-}
-
 double rbuf_trial_probe_cost(const struct rbuf_preference *preference)
 {
     const double copy = preference->usual_ns[RBUF_PATH_COPY];
@@ -27,23 +17,12 @@ double rbuf_trial_probe_cost(const struct rbuf_preference *preference)
     return slower - faster < least ? least : slower - faster > most ? most : slower - faster;
 }
 
-static bool begin(struct rbuf_trial *trial, double wait_ns)
-{
-    const bool begins = trial->spent_ns >= wait_ns;
-
-    trial->spent_ns = begins ? 0 : trial->spent_ns;
-    return begins;
-}
-
-bool rbuf_trial_probe(struct rbuf_trial *trial, double cost_ns)
-{
-    return begin(trial, cost_ns * RBUF_PROBE_SHARE);
-}
-
 bool rbuf_trial_register(struct rbuf_trial *trial, double cost_ns, uint32_t share)
 {
-    const bool begins = begin(trial, cost_ns * share * (1u << trial->failures));
-
-    trial->failures += begins && trial->failures < RBUF_TRIAL_DOUBLINGS;
-    return begins;
+    if (trial->spent_ns < cost_ns * share * (1u << trial->failures)) {
+        return false;
+    }
+    trial->spent_ns = 0;
+    trial->failures += trial->failures < RBUF_TRIAL_DOUBLINGS;
+    return true;
 }

@@ -29,14 +29,22 @@
 
 struct rbuf_trial {
     double spent_ns;   /* on the preferred path since the last trial began */
-    uint32_t failures; /* trials with registrations, in a row */
+    uint32_t failures; /* trials with registrations since one did not fail */
 };
 
 /* A unit of work took `ns` on that path. Only the preferred path counts, or either one while none
  * is preferred. More than twice the usual time counts as twice: the work waited for a late peer or
  * for a processor, which is to pay for no trial. */
-void rbuf_trial_spend(struct rbuf_trial *trial, const struct rbuf_preference *preference,
-                      enum rbuf_path path, double ns);
+static inline void rbuf_trial_spend(struct rbuf_trial *trial,
+                                    const struct rbuf_preference *preference, enum rbuf_path path,
+                                    double ns)
+{
+    const double most = 2 * preference->usual_ns[path];
+
+    if (!rbuf_preference_is(preference, rbuf_path_other(path))) {
+        trial->spent_ns += most > 0 && ns > most ? most : ns;
+    }
+}
 
 /* What a probe costs: a unit of work on the slower path less one on the faster path, ns, within the
  * bounds above. */
@@ -49,16 +57,17 @@ static inline bool rbuf_trial_probe_is_due(const struct rbuf_trial *trial, doubl
 }
 
 /* The same, and it begins. */
-bool rbuf_trial_probe(struct rbuf_trial *trial, double cost_ns);
+static inline bool rbuf_trial_probe(struct rbuf_trial *trial, double cost_ns)
+{
+    if (!rbuf_trial_probe_is_due(trial, cost_ns)) {
+        return false;
+    }
+    trial->spent_ns = 0;
+    return true;
+}
 
 /* Whether a trial may begin whose registrations cost `cost_ns`, at that share of the time; if so,
- * it begins. It has failed unless rbuf_trial_succeeded() is called. */
+ * it begins, and is a failure until the user sets `failures` to 0. */
 bool rbuf_trial_register(struct rbuf_trial *trial, double cost_ns, uint32_t share);
-
-/* The path that was tried is preferred now. */
-static inline void rbuf_trial_succeeded(struct rbuf_trial *trial)
-{
-    trial->failures = 0;
-}
 
 #endif
