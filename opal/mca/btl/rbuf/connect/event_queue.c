@@ -55,11 +55,11 @@ void rbuf_event_queue_close(struct rbuf_event_queue *queue)
 
 /* ---- users ---- */
 
-/* No wake is lost. What it is for is on the queue before the eventfd counts, and the thread reads the
- * eventfd before it looks at the queue: so it finds that, or its read came before the write. Then
- * the eventfd is readable still, and libevent asks for its level, not for edges: the thread looks
- * again, wherever it was meanwhile, also if it had not begun. write() only fails where the count is
- * at its end, which is readable, too. */
+/* No wake is lost. What it is for is on the queue before the eventfd counts, and the thread reads
+ * the eventfd before it looks at the queue: so it finds that, or its read came before the write.
+ * Then the eventfd is readable still, and libevent asks for its level, not for edges: the thread
+ * looks again, wherever it was meanwhile, also if it had not begun. write() only fails where the
+ * count is at its end, which is readable, too. */
 void rbuf_event_queue_wake(struct rbuf_event_queue *queue)
 {
     const uint64_t one = 1;
