@@ -10,6 +10,7 @@
 #include "check.h"
 #include "counter.h"
 
+#include <link.h>
 #include <unistd.h>
 
 #include "ompi/communicator/communicator.h"
@@ -79,17 +80,51 @@ static bool is_refused(size_t bytes, size_t least)
     return true;
 }
 
+static atomic_int due; /* the how manieth allocation of osc/rbuf's own is refused; 0: none */
+static struct {
+    uintptr_t first; /* of osc/rbuf's instructions; 0: they are in no file of their own */
+    uintptr_t behind;
+} component;
+
+static bool is_due(const void *caller)
+{
+    if ((uintptr_t) caller < component.first || (uintptr_t) caller >= component.behind ||
+        atomic_load(&due) == 0 || atomic_fetch_sub(&due, 1) != 1) {
+        return false;
+    }
+    atomic_fetch_add(&refused, 1);
+    return true;
+}
+
 /* Buffers of messages. */
 void *malloc(size_t bytes)
 {
-    return is_refused(bytes, MESSAGE) ? NULL : __libc_malloc(bytes);
+    return is_refused(bytes, MESSAGE) || is_due(__builtin_return_address(0)) ? NULL
+                                                                             : __libc_malloc(bytes);
 }
 
 /* Cursors. */
 void *calloc(size_t count, size_t bytes)
 {
-    return count == 1 && refuse_cursors && is_refused(bytes, CURSOR) ? NULL
-                                                                     : __libc_calloc(count, bytes);
+    return (count == 1 && refuse_cursors && is_refused(bytes, CURSOR)) ||
+                   is_due(__builtin_return_address(0))
+               ? NULL
+               : __libc_calloc(count, bytes);
+}
+
+static int find_component(struct dl_phdr_info *file, size_t size, void *unused)
+{
+    (void) size;
+    (void) unused;
+    for (int i = 0; i < file->dlpi_phnum && strstr(file->dlpi_name, "mca_osc_rbuf") != NULL; i++) {
+        const ElfW(Phdr) *part = &file->dlpi_phdr[i];
+
+        if (part->p_type == PT_LOAD && (part->p_flags & PF_X) != 0) {
+            component.first = file->dlpi_addr + part->p_vaddr;
+            component.behind = component.first + part->p_memsz;
+        }
+    }
+    return 0;
 }
 
 static void refuse(int times, bool cursors)
@@ -685,6 +720,37 @@ static void others(void)
     win_end();
 }
 
+/* ---- windows begin ---- */
+
+/* Each allocation of osc/rbuf's own for a window is refused at one process: the processes agree on
+ * who serves the window. */
+static void beginning(void)
+{
+    int allocations = 0, more = 1;
+
+    dl_iterate_phdr(find_component, NULL);
+    while (more) {
+        refuse(0, false);
+        atomic_store(&due, check_rank == 1 ? allocations + 1 : 0);
+        memory = check_window(AREA, &win);
+        atomic_store(&due, 0);
+        more = atomic_load(&refused);
+        allocations += more;
+        MPI_Bcast(&more, 1, MPI_INT, 1, MPI_COMM_WORLD);
+        memset(memory, 0, AREA);
+        check_mpi(MPI_Win_fence(0, win), "the first fence of a window without memory");
+        if (check_rank == 0) {
+            add(1, 0);
+        }
+        check_mpi(MPI_Win_fence(0, win), "a fence of a window without memory");
+        check_that(check_rank == 0 || *(const long *) (const void *) memory == 1,
+                   "a sum of a window without memory");
+        win_end();
+    }
+    check_that(check_rank == 0 || component.first == 0 || allocations > 2,
+               "%d allocations were refused", allocations);
+}
+
 int main(int argc, char **argv)
 {
     char text[16];
@@ -718,6 +784,7 @@ int main(int argc, char **argv)
     unknown();
     unlike_all();
     others();
+    beginning();
     mca_pml.pml_isend = next_isend;
     free(mine);
     counter_end();

@@ -30,33 +30,31 @@
 struct told {
     uint64_t bytes;
     int64_t displacement_unit;
-    int64_t ready; /* 0: it cannot take part */
-    uint64_t key;  /* of its active messages, or 0 */
+    uint64_t key; /* of its active messages, or 0 */
 };
 
-/* Tells the others, and learns how large their windows are. An error, at all, if one of them is
- * not ready. `window` is NULL if this one is not. */
-static int exchange(struct osc_rbuf_window *window, MPI_Comm comm, const struct told *mine)
+/* Whether all processes are ready. Each asks, whatever it lacks: nobody waits for it later. */
+static bool all_are_ready(MPI_Comm comm, bool ready)
 {
-    const int size = ompi_comm_size(comm);
-    struct told *all = malloc(sizeof(*all) * (size_t) size);
-    int status = MPI_ERR_NO_MEM;
+    const long mine = ready;
+    long least = 0;
 
-    if (all != NULL) {
-        status = osc_rbuf_allgather(comm, mine, all, sizeof(*all));
-    }
+    return osc_rbuf_least(comm, &mine, &least, 1) == MPI_SUCCESS && least > 0;
+}
+
+/* Tells the others, and learns how large their windows are. `all` has room for what each tells. */
+static int exchange(struct osc_rbuf_window *window, MPI_Comm comm, const struct told *mine,
+                    struct told *all)
+{
+    const int status = osc_rbuf_allgather(comm, mine, all, sizeof(*all));
+
     osc_rbuf_lock(); /* operations of the others may come by now */
-    for (int i = 0; i < size && status == MPI_SUCCESS; i++) {
-        if (!all[i].ready) {
-            status = MPI_ERR_OTHER;
-        } else if (window != NULL) {
-            window->peers[i].bytes = all[i].bytes;
-            window->peers[i].displacement_unit = (osc_rbuf_unit_t) all[i].displacement_unit;
-            window->peers[i].key = all[i].key;
-        }
+    for (int i = 0; i < window->size && status == MPI_SUCCESS; i++) {
+        window->peers[i].bytes = all[i].bytes;
+        window->peers[i].displacement_unit = (osc_rbuf_unit_t) all[i].displacement_unit;
+        window->peers[i].key = all[i].key;
     }
     osc_rbuf_unlock();
-    free(all);
     return status;
 }
 
@@ -202,17 +200,21 @@ int osc_rbuf_module_attach(ompi_win_t *win, void *base, size_t bytes,
                            int flavor)
 {
     struct osc_rbuf_window *window = window_new(win, base, comm, flavor);
-    const bool shares = osc_rbuf_comm_shared(comm) == comm_id;
+    struct told *all = malloc(sizeof(*all) * (size_t) ompi_comm_size(comm));
     struct told told = {.bytes = bytes, .displacement_unit = displacement_unit};
-    int status;
+    const bool shares = osc_rbuf_comm_shared(comm) == comm_id;
+    const bool joined = !shares || osc_rbuf_comm_join(window, comm) == MPI_SUCCESS;
+    const bool ready = joined && window != NULL && all != NULL && osc_rbuf_below_can_open(window);
+    int status = MPI_ERR_OTHER;
 
     if (flavor == MPI_WIN_FLAVOR_DYNAMIC) {
         told.displacement_unit = 1;
     }
-    told.ready = (!shares || osc_rbuf_comm_join(window, comm) == MPI_SUCCESS) && window != NULL &&
-                 osc_rbuf_below_can_open(window);
-    told.key = told.ready ? osc_rbuf_am_open(window) : 0;
-    status = exchange(window, comm, &told);
+    if (all_are_ready(comm, ready)) {
+        told.key = osc_rbuf_am_open(window);
+        status = exchange(window, comm, &told, all);
+    }
+    free(all);
     if (status == MPI_SUCCESS && !shares) {
         status = osc_rbuf_comm_make(window, comm, comm_id);
     }
