@@ -161,6 +161,13 @@ static inline bool rbuf_compat_before_pmix_ends(void (*call)(void *unused))
 #endif
 }
 
+/* False: Open MPI has ended its classes, and no object of this one may be destructed: Open MPI may
+ * close components after that, where a program uses MPI_T. */
+static inline bool rbuf_compat_class_is_there(const opal_class_t *class)
+{
+    return class->cls_initialized == opal_class_init_epoch;
+}
+
 /* True if the running Open MPI is of the series that this was compiled for. */
 static inline bool rbuf_compat_same_series(const char *running)
 {

@@ -28,13 +28,15 @@ OBJ_CLASS_INSTANCE(mca_btl_rbuf_frag_t, mca_btl_base_descriptor_t, NULL, NULL);
 
 void mca_btl_rbuf_pools_close(mca_btl_rbuf_module_t *module)
 {
+    const bool destructs = rbuf_compat_class_is_there(OBJ_CLASS(mca_btl_rbuf_frag_t));
+
     for (int i = 0; i < MCA_BTL_RBUF_POOLS; i++) {
         struct mca_btl_rbuf_pool *pool = &module->pools[i];
         struct mca_btl_rbuf_slab *slab;
 
         while ((slab = SLIST_FIRST(&pool->slabs)) != NULL) {
             SLIST_REMOVE_HEAD(&pool->slabs, link);
-            for (unsigned j = 0; j < pool->per_slab; j++) {
+            for (unsigned j = 0; destructs && j < pool->per_slab; j++) {
                 OBJ_DESTRUCT(&slab->frags[j]);
             }
             rbuf_memory_free(&slab->memory);

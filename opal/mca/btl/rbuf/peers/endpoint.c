@@ -271,7 +271,9 @@ void mca_btl_rbuf_endpoint_destroy(mca_btl_base_endpoint_t *endpoint)
 {
     TAILQ_REMOVE(&endpoint->module->endpoints, endpoint, link);
     mca_btl_rbuf_endpoint_empty(endpoint);
-    OBJ_RELEASE(endpoint->proc);
+    if (rbuf_compat_class_is_there(OBJ_CLASS(opal_proc_t))) {
+        OBJ_RELEASE(endpoint->proc);
+    }
     free(endpoint);
 }
 

@@ -368,7 +368,9 @@ void mca_btl_rbuf_packed_close(mca_btl_base_endpoint_t *endpoint)
 {
     if (endpoint->packed != NULL) {
         leave(endpoint->packed);
-        OBJ_DESTRUCT(&endpoint->packed->clone);
+        if (rbuf_compat_class_is_there(OBJ_CLASS(opal_convertor_t))) {
+            OBJ_DESTRUCT(&endpoint->packed->clone);
+        }
         free(endpoint->packed);
         endpoint->packed = NULL;
     }
