@@ -174,11 +174,11 @@ static void look_and_send(struct sender *sender, uint64_t base, uint32_t bytes)
     struct rbuf_frequent_buffer *buffer = rbuf_frequent_use(table, base, bytes, uses);
     bool gathers;
 
-    if (table->held_count > 0 &&
+    if (table->mr_count > 0 &&
         rbuf_gather_count(&sender->gather, uses, BLOCK + rbuf_frequent_size(bytes))) {
         rbuf_gather_turn(&sender->gather, (uint64_t) sender->now_ns + 1);
     }
-    if (buffer != NULL && buffer->held == NULL &&
+    if (buffer != NULL && buffer->mr == NULL &&
         rbuf_frequent_wants(table, buffer, sender->kind, bytes) &&
         rbuf_gather_needs_registrations(&sender->gather)) {
         rbuf_frequent_hold(table, buffer, sender->kind, sender, 1, register_ns(bytes));

@@ -36,8 +36,8 @@ static void close_table(void)
 {
     while (rbuf_frequent_drop(&table, RBUF_FREQUENT_ANY) != NULL) {
     }
-    ck_assert_uint_eq(table.held_count, 0);
-    ck_assert_uint_eq(table.held_bytes, 0);
+    ck_assert_uint_eq(table.mr_count, 0);
+    ck_assert_uint_eq(table.mr_bytes, 0);
     rbuf_frequent_close(&table);
 }
 
@@ -54,7 +54,7 @@ static bool use(unsigned i, unsigned messages)
     while (messages-- > 0) {
         buffer = rbuf_frequent_use(&table, base_of(i), BYTES, 1);
     }
-    return buffer != NULL && buffer->held == NULL &&
+    return buffer != NULL && buffer->mr == NULL &&
            rbuf_frequent_wants(&table, buffer, RBUF_FREQUENT_SEND, BYTES);
 }
 
@@ -84,7 +84,7 @@ START_TEST(registered_at_a_share)
     ck_assert_uint_eq(rbuf_frequent_top(&table).uses, 27);
     ck_assert(!rbuf_frequent_is_outgrown(buffer, BYTES));
     ck_assert(rbuf_frequent_is_outgrown(buffer, BYTES + 1));
-    ck_assert_ptr_eq(rbuf_frequent_forget(&table, buffer->held), &registrations[0]);
+    ck_assert_ptr_eq(rbuf_frequent_forget(&table, buffer->mr), &registrations[0]);
     ck_assert(!rbuf_frequent_covers(&table, buffer, RBUF_FREQUENT_SEND, BYTES));
     ck_assert(!rbuf_frequent_is_outgrown(buffer, BYTES + 1));
     close_table();
@@ -226,18 +226,18 @@ START_TEST(released_memory_is_not_used)
     open_table(&usual);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct rbuf_frequent_buffer *buffer;
-        struct rbuf_frequent_held *held;
+        struct rbuf_frequent_mr *mr;
 
         use(0, 30);
         buffer = hold(0);
-        held = rbuf_frequent_start(buffer);
+        mr = rbuf_frequent_start(buffer);
         rbuf_frequent_release(&table, base_of(0) + (uint64_t) rows[i].from,
                               (uint64_t) rows[i].bytes);
         ck_assert_int_eq(rbuf_frequent_covers(&table, buffer, RBUF_FREQUENT_SEND, BYTES),
                          !rows[i].touches);
         ck_assert_int_eq(rbuf_frequent_has_released(&table), rows[i].touches);
         ck_assert_ptr_null(rbuf_frequent_drop(&table, RBUF_FREQUENT_RELEASED)); /* under way */
-        rbuf_frequent_end(&table, held);
+        rbuf_frequent_end(&table, mr);
         ck_assert_int_eq(rbuf_frequent_has_released(&table), rows[i].touches);
         ck_assert_ptr_eq(rbuf_frequent_drop(&table, rows[i].touches ? RBUF_FREQUENT_RELEASED
                                                                     : RBUF_FREQUENT_ANY),
@@ -285,7 +285,7 @@ START_TEST(regions)
 END_TEST
 
 /* Half as many buffers as the table has places are registered, in any order of coming and going. */
-START_TEST(many_are_held)
+START_TEST(many_are_registered)
 {
     struct rbuf_frequent_options options = usual;
     struct rbuf_frequent_buffer *buffer;
@@ -300,11 +300,11 @@ START_TEST(many_are_held)
         }
         hold(i);
         buffer = rbuf_frequent_find(&table, base_of(i / 2)); /* an older one, or itself */
-        if (i % 3 == 0 && buffer != NULL && buffer->held != NULL) {
-            ck_assert_ptr_nonnull(rbuf_frequent_forget(&table, buffer->held));
+        if (i % 3 == 0 && buffer != NULL && buffer->mr != NULL) {
+            ck_assert_ptr_nonnull(rbuf_frequent_forget(&table, buffer->mr));
         }
     }
-    ck_assert_uint_eq(table.held_count, 2048);
+    ck_assert_uint_eq(table.mr_count, 2048);
     close_table();
 }
 END_TEST
@@ -360,19 +360,19 @@ START_TEST(few_frequent_ones_stop_its_growth)
             hold(k);
         }
     }
-    ck_assert_uint_gt(table.held_count, table.taken / 5);
+    ck_assert_uint_gt(table.mr_count, table.taken / 5);
     for (i = 0; i < 1000; i++) {
         struct rbuf_frequent_buffer *buffer =
             rbuf_frequent_use(&table, base_of(2000 + i % 100), BYTES, 1);
 
-        ck_assert(buffer == NULL || buffer->held == NULL);
+        ck_assert(buffer == NULL || buffer->mr == NULL);
     }
     close_table();
 }
 END_TEST
 
-/* No more is held than may be; the oldest goes. */
-START_TEST(held_up_to_a_limit)
+/* No more is registered than may be; the oldest goes. */
+START_TEST(registered_up_to_a_limit)
 {
     struct rbuf_frequent_options options = usual;
 
@@ -577,10 +577,10 @@ int main(void)
     unit_add(suite, each_kind_has_its_threshold);
     unit_add(suite, released_memory_is_not_used);
     unit_add(suite, regions);
-    unit_add(suite, many_are_held);
+    unit_add(suite, many_are_registered);
     unit_add(suite, short_lives_make_it_wait);
     unit_add(suite, few_frequent_ones_stop_its_growth);
-    unit_add(suite, held_up_to_a_limit);
+    unit_add(suite, registered_up_to_a_limit);
     unit_add(suite, the_faster_path);
     unit_add(suite, the_program_changes);
     unit_add(suite, soon_found_out);

@@ -31,16 +31,16 @@ static void message_seen(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t 
     }
 }
 
-/* Where the data of a message as Open MPI describes it is held, or NULL. `timed`: how long its copy
- * takes is to be told. */
-static struct rbuf_frequent_held *find_source(mca_btl_rbuf_module_t *module,
-                                              mca_btl_base_endpoint_t *endpoint,
-                                              const struct opal_convertor_t *convertor,
-                                              size_t bytes, bool *timed)
+/* Where the data of a message as Open MPI describes it is registered, or NULL. `timed`: how long
+ * its copy takes is to be told. */
+static struct rbuf_frequent_mr *find_source(mca_btl_rbuf_module_t *module,
+                                            mca_btl_base_endpoint_t *endpoint,
+                                            const struct opal_convertor_t *convertor, size_t bytes,
+                                            bool *timed)
 {
     const bool is_looked_up =
         bytes >= module->registrar.frequent->least && mca_btl_rbuf_is_in_place(convertor);
-    struct rbuf_frequent_held *held = NULL;
+    struct rbuf_frequent_mr *mr = NULL;
     void *data = NULL;
 
     *timed = false;
@@ -50,12 +50,12 @@ static struct rbuf_frequent_held *find_source(mca_btl_rbuf_module_t *module,
     }
     mca_btl_rbuf_lock(module);
     if (is_looked_up) {
-        held = mca_btl_rbuf_frequent_look(&module->registrar, RBUF_FREQUENT_SEND, data,
-                                          (uint32_t) bytes, timed);
+        mr = mca_btl_rbuf_frequent_look(&module->registrar, RBUF_FREQUENT_SEND, data,
+                                        (uint32_t) bytes, timed);
     }
-    message_seen(module, endpoint, held != NULL);
+    message_seen(module, endpoint, mr != NULL);
     mca_btl_rbuf_unlock(module);
-    return held;
+    return mr;
 }
 
 /* ---- sendi ---- */
@@ -66,14 +66,14 @@ static bool sample(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
                    const struct opal_convertor_t *convertor, size_t bytes)
 {
     bool timed;
-    struct rbuf_frequent_held *held = find_source(module, endpoint, convertor, bytes, &timed);
+    struct rbuf_frequent_mr *mr = find_source(module, endpoint, convertor, bytes, &timed);
 
-    if (held != NULL) {
+    if (mr != NULL) {
         mca_btl_rbuf_lock(module);
-        rbuf_frequent_end(&module->registrar.frequent->table, held);
+        rbuf_frequent_end(&module->registrar.frequent->table, mr);
         mca_btl_rbuf_unlock(module);
     }
-    return timed && held == NULL;
+    return timed && mr == NULL;
 }
 
 /* Out of line, lest it take registers of the usual path. */
@@ -121,33 +121,33 @@ static int in_place_sendi(mca_btl_base_module_t *btl, mca_btl_base_endpoint_t *e
 /* ---- prepare_src ---- */
 
 /* A fragment for an eager message of `bytes` of data behind `reserve`, which stays where it is:
- * either it is held, and then gathered, or copied when it is sent. NULL: no memory. No lock is
- * held. */
+ * either it is registered, and then gathered, or copied when it is sent. NULL: no memory. No lock
+ * is held. */
 static mca_btl_rbuf_frag_t *prepare(mca_btl_rbuf_module_t *module,
                                     mca_btl_base_endpoint_t *endpoint,
                                     struct opal_convertor_t *convertor, size_t reserve,
                                     size_t bytes)
 {
     bool timed;
-    struct rbuf_frequent_held *held = find_source(module, endpoint, convertor, bytes, &timed);
+    struct rbuf_frequent_mr *mr = find_source(module, endpoint, convertor, bytes, &timed);
     mca_btl_rbuf_frag_t *frag;
     void *data = NULL;
 
     mca_btl_rbuf_lock(module);
     frag = mca_btl_rbuf_frag_take_locked(module, reserve + bytes);
-    if (frag == NULL && held != NULL) {
-        rbuf_frequent_end(&module->registrar.frequent->table, held);
+    if (frag == NULL && mr != NULL) {
+        rbuf_frequent_end(&module->registrar.frequent->table, mr);
     }
     mca_btl_rbuf_unlock(module);
     if (frag != NULL) {
-        if (held != NULL) {
+        if (mr != NULL) {
             opal_convertor_get_current_pointer(convertor, &data);
         }
         frag->role = MCA_BTL_RBUF_IN_PLACE;
         frag->source = data;
         frag->source_bytes = bytes;
         frag->convertor = convertor;
-        frag->held = held;
+        frag->mr = mr;
         frag->timed = timed;
         frag->segment.seg_addr.pval = frag->am.header + 1;
         frag->segment.seg_len = reserve + bytes;
@@ -185,7 +185,7 @@ static bool gather(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
                    mca_btl_rbuf_frag_t *frag)
 {
     const struct rbuf_fab_piece data = {frag->source, (uint32_t) frag->source_bytes,
-                                        frag->held->lkey};
+                                        frag->mr->lkey};
     struct rbuf_frequent *table = &module->registrar.frequent->table;
     const uint64_t start = frag->timed ? mca_btl_rbuf_now_ns() : 0;
     bool sent;
@@ -193,7 +193,7 @@ static bool gather(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpo
     mca_btl_rbuf_lock(module);
     sent = rbuf_am_gather(endpoint->peer, &frag->am, &data);
     if (!sent) {
-        rbuf_frequent_end(table, frag->held);
+        rbuf_frequent_end(table, frag->mr);
     } else {
         frag->state = MCA_BTL_RBUF_FRAG_SENDING;
     }
@@ -224,7 +224,7 @@ static int gather_or_copy(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t
                                                   .tag = tag};
     size_t packed = frag->source_bytes;
 
-    if (frag->held != NULL) {
+    if (frag->mr != NULL) {
         frag->am.bytes = (uint32_t) frag->segment.seg_len;
         frag->am.tag = tag;
         frag->am.argument = mca_btl_rbuf_callback_after(endpoint);
@@ -253,7 +253,7 @@ static int gather_or_copy(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t
 static int gather_or_time(mca_btl_rbuf_module_t *module, mca_btl_base_endpoint_t *endpoint,
                           mca_btl_rbuf_frag_t *frag, mca_btl_base_tag_t tag)
 {
-    const bool timed = frag->timed && frag->held == NULL; /* a gathered one tells by itself */
+    const bool timed = frag->timed && frag->mr == NULL; /* a gathered one tells by itself */
     const uint32_t bytes = (uint32_t) frag->source_bytes;
     const uint64_t start = timed ? mca_btl_rbuf_now_ns() : 0;
     const int status = gather_or_copy(module, endpoint, frag, tag);

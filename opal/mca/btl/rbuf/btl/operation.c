@@ -123,11 +123,11 @@ static bool find_reused(mca_btl_rbuf_module_t *module, mca_btl_rbuf_operation_t 
         use = reuse->find(&module->registrar, purpose, operation->local_address, (uint32_t) bytes);
     }
     *timed = use.timed;
-    if (use.held != NULL) {
+    if (use.mr != NULL) {
         operation->local = MCA_BTL_RBUF_LOCAL_REUSED;
         operation->use = use;
     }
-    return use.held != NULL;
+    return use.mr != NULL;
 }
 
 bool mca_btl_rbuf_operation_attach(mca_btl_rbuf_module_t *module,
@@ -166,7 +166,7 @@ void mca_btl_rbuf_operation_detach(mca_btl_rbuf_module_t *module,
                                    const mca_btl_rbuf_operation_t *operation)
 {
     if (operation->local == MCA_BTL_RBUF_LOCAL_REUSED) {
-        module->registrar.reuse->end(&module->registrar, operation->use.held);
+        module->registrar.reuse->end(&module->registrar, operation->use.mr);
     } else if (is_at_fragment(operation)) {
         mca_btl_rbuf_frag_give(operation->frag);
     } else if (operation->local == MCA_BTL_RBUF_LOCAL_WORD) {

@@ -112,7 +112,7 @@ void mca_btl_rbuf_sent(mca_btl_rbuf_module_t *module, struct rbuf_am *am, int st
 
     if (frag->role == MCA_BTL_RBUF_IN_PLACE) {
         mca_btl_rbuf_lock(module);
-        module->registrar.reuse->end(&module->registrar, frag->held);
+        module->registrar.reuse->end(&module->registrar, frag->mr);
         mca_btl_rbuf_unlock(module);
     }
     if (!detached) {

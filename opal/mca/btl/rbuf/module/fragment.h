@@ -49,12 +49,12 @@ typedef struct mca_btl_rbuf_frag {
     SLIST_ENTRY(mca_btl_rbuf_frag) link;
     mca_btl_rbuf_frag_role_t role;
 
-    const void *source;                 /* RTS: of what is put; IN_PLACE: where it is held */
+    const void *source;                 /* RTS: of what is put; IN_PLACE: where it is registered */
     size_t source_bytes;                /* likewise */
     struct opal_convertor_t *convertor; /* IN_PLACE: which packs it */
-    bool timed; /* IN_PLACE: how long it takes to send is to be told, held or copied */
-    struct rbuf_frequent_held *held; /* IN_PLACE: it is fetched from there */
-    size_t packed; /* of a fragment with or behind early data: its payload, bytes */
+    bool timed; /* IN_PLACE: how long it takes to send is to be told, gathered or copied */
+    struct rbuf_frequent_mr *mr; /* IN_PLACE: it is fetched from there */
+    size_t packed;               /* of a fragment with or behind early data: its payload, bytes */
 } mca_btl_rbuf_frag_t;
 
 OBJ_CLASS_DECLARATION(mca_btl_rbuf_frag_t);

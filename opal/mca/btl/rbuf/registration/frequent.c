@@ -4,7 +4,7 @@
  * messages (btl/in_place.c) and small puts and gets (btl/operation.c) do without a copy, unless
  * that makes the program slower (core/choice/gather.h).
  *
- * A registration is held until its memory is given back, of which the memory hooks tell: a cache is
+ * A registration is kept until its memory is given back, of which the memory hooks tell: a cache is
  * not asked for each message, as that takes as long as a copy. It is made and let go without the
  * lock.
  */
@@ -147,7 +147,7 @@ static void enter(mca_btl_rbuf_registrar_t *registrar, enum rbuf_frequent_kind k
         spare = rbuf_frequent_drop(table, RBUF_FREQUENT_ANY);
     }
     buffer = rbuf_frequent_find(table, (uintptr_t) base);
-    if (buffer != NULL && buffer->held == NULL && buffer->bytes == bytes &&
+    if (buffer != NULL && buffer->mr == NULL && buffer->bytes == bytes &&
         rbuf_frequent_hold(table, buffer, kind, registration,
                            registration != NULL ? registration->mr->lkey : 0, ns)) {
         registration = NULL;
@@ -165,7 +165,7 @@ static bool is_faster(struct mca_btl_rbuf_frequent *frequent, struct rbuf_gather
     if (mca_btl_rbuf_params.reuse_speculation == 0) {
         return true;
     }
-    if (frequent->table.held_count > 0 && rbuf_gather_count(gather, uses, BLOCK + size)) {
+    if (frequent->table.mr_count > 0 && rbuf_gather_count(gather, uses, BLOCK + size)) {
         rbuf_gather_turn(gather, mca_btl_rbuf_now_ns());
     }
     return gather->path == RBUF_PATH_IN_PLACE;
@@ -180,8 +180,8 @@ settle(mca_btl_rbuf_registrar_t *registrar, struct rbuf_frequent_buffer *buffer,
     struct rbuf_frequent *table = &registrar->frequent->table;
     const uint64_t base = buffer->base;
     mca_btl_rbuf_registration_t *outgrown =
-        rbuf_frequent_is_outgrown(buffer, bytes) ? rbuf_frequent_forget(table, buffer->held) : NULL;
-    const bool wants = buffer->held == NULL && rbuf_frequent_wants(table, buffer, kind, bytes);
+        rbuf_frequent_is_outgrown(buffer, bytes) ? rbuf_frequent_forget(table, buffer->mr) : NULL;
+    const bool wants = buffer->mr == NULL && rbuf_frequent_wants(table, buffer, kind, bytes);
 
     if (wants) {
         buffer->bytes = bytes; /* no more is known to be there until it is registered */
@@ -196,16 +196,16 @@ settle(mca_btl_rbuf_registrar_t *registrar, struct rbuf_frequent_buffer *buffer,
 }
 
 /* Whether the buffer's registration is good for a use of that kind. */
-static bool serves(const struct rbuf_frequent_held *held, enum rbuf_frequent_kind kind)
+static bool serves(const struct rbuf_frequent_mr *mr, enum rbuf_frequent_kind kind)
 {
-    const mca_btl_rbuf_registration_t *registration = held->registration;
+    const mca_btl_rbuf_registration_t *registration = mr->registration;
 
     return kind != RBUF_FREQUENT_GET || registration->rights == MCA_BTL_RBUF_TARGET;
 }
 
-struct rbuf_frequent_held *mca_btl_rbuf_frequent_look(mca_btl_rbuf_registrar_t *registrar,
-                                                      enum rbuf_frequent_kind kind,
-                                                      const void *base, uint32_t bytes, bool *timed)
+struct rbuf_frequent_mr *mca_btl_rbuf_frequent_look(mca_btl_rbuf_registrar_t *registrar,
+                                                    enum rbuf_frequent_kind kind, const void *base,
+                                                    uint32_t bytes, bool *timed)
 {
     struct rbuf_frequent *table = &registrar->frequent->table;
     const uint32_t uses = rbuf_frequent_stands_for(table, kind);
@@ -215,16 +215,16 @@ struct rbuf_frequent_held *mca_btl_rbuf_frequent_look(mca_btl_rbuf_registrar_t *
     const bool faster = is_faster(registrar->frequent, gather, size, uses);
 
     *timed = rbuf_frequent_times(table);
-    if (buffer != NULL && (buffer->held == NULL ? rbuf_frequent_wants(table, buffer, kind, bytes) &&
-                                                      rbuf_gather_needs_registrations(gather)
-                                                : rbuf_frequent_is_outgrown(buffer, bytes))) {
+    if (buffer != NULL && (buffer->mr == NULL ? rbuf_frequent_wants(table, buffer, kind, bytes) &&
+                                                    rbuf_gather_needs_registrations(gather)
+                                              : rbuf_frequent_is_outgrown(buffer, bytes))) {
         buffer = settle(registrar, buffer, kind, bytes);
     }
     if (buffer == NULL || !rbuf_frequent_covers(table, buffer, kind, bytes)) {
         return NULL;
     }
     registrar->frequent->spared += !faster;
-    if (!faster || !serves(buffer->held, kind)) {
+    if (!faster || !serves(buffer->mr, kind)) {
         return NULL;
     }
     registrar->frequent->in_place[kind]++;
@@ -252,15 +252,15 @@ static struct mca_btl_rbuf_use find(mca_btl_rbuf_registrar_t *registrar,
                                     enum mca_btl_rbuf_purpose purpose, const void *base,
                                     uint32_t bytes)
 {
-    struct mca_btl_rbuf_use use = {.held = NULL};
+    struct mca_btl_rbuf_use use = {.mr = NULL};
 
     if (bytes < mca_btl_rbuf_params.reuse_min) {
         return use;
     }
     mca_btl_rbuf_frequent_tidy(registrar);
     mca_btl_rbuf_registrar_lock(registrar);
-    use.held = mca_btl_rbuf_frequent_look(registrar, kind_of(purpose), base, bytes, &use.timed);
-    use.lkey = use.held != NULL ? use.held->lkey : 0;
+    use.mr = mca_btl_rbuf_frequent_look(registrar, kind_of(purpose), base, bytes, &use.timed);
+    use.lkey = use.mr != NULL ? use.mr->lkey : 0;
     mca_btl_rbuf_registrar_unlock(registrar);
     return use;
 }
@@ -271,9 +271,9 @@ static void copied(mca_btl_rbuf_registrar_t *registrar, enum mca_btl_rbuf_purpos
     mca_btl_rbuf_frequent_copied(registrar, kind_of(purpose), bytes, start_ns);
 }
 
-static void end(mca_btl_rbuf_registrar_t *registrar, struct rbuf_frequent_held *held)
+static void end(mca_btl_rbuf_registrar_t *registrar, struct rbuf_frequent_mr *mr)
 {
-    rbuf_frequent_end(&registrar->frequent->table, held);
+    rbuf_frequent_end(&registrar->frequent->table, mr);
 }
 
 static void count(const mca_btl_rbuf_registrar_t *registrar,
@@ -291,7 +291,7 @@ static void count(const mca_btl_rbuf_registrar_t *registrar,
     sum->spared += frequent->spared;
     sum->puts += frequent->in_place[RBUF_FREQUENT_PUT];
     sum->gets += frequent->in_place[RBUF_FREQUENT_GET];
-    sum->held += frequent->table.held_count;
+    sum->held += frequent->table.mr_count;
     if (top.uses > sum->most) {
         sum->most = top.uses;
         sum->most_bytes = top.bytes;

@@ -39,10 +39,9 @@ static inline bool mca_btl_rbuf_frequent_is_due(struct mca_btl_rbuf_frequent *fr
 /* The registration of memory that is used now, which stays until rbuf_frequent_end(), or NULL: it
  * is to be copied, and to tell of it if it is `timed`. The lock is held, and may be let go
  * meanwhile. */
-struct rbuf_frequent_held *mca_btl_rbuf_frequent_look(mca_btl_rbuf_registrar_t *registrar,
-                                                      enum rbuf_frequent_kind kind,
-                                                      const void *base, uint32_t bytes,
-                                                      bool *timed);
+struct rbuf_frequent_mr *mca_btl_rbuf_frequent_look(mca_btl_rbuf_registrar_t *registrar,
+                                                    enum rbuf_frequent_kind kind, const void *base,
+                                                    uint32_t bytes, bool *timed);
 
 /* One that is `timed` was copied since then, and a message posted. No lock is held. */
 void mca_btl_rbuf_frequent_copied(mca_btl_rbuf_registrar_t *registrar, enum rbuf_frequent_kind kind,

@@ -9,7 +9,7 @@
 
 #include "registration/registrar.h"
 
-struct rbuf_frequent_held;
+struct rbuf_frequent_mr;
 
 /* All uint64_t. */
 struct mca_btl_rbuf_reuse_counters {
@@ -28,9 +28,9 @@ struct mca_btl_rbuf_reuse_counters {
 
 /* What is known of the memory of an operation. */
 struct mca_btl_rbuf_use {
-    struct rbuf_frequent_held *held; /* its registration, until end(); NULL: it is to be copied */
-    uint32_t lkey;                   /* of that */
-    bool timed;                      /* how long the copy takes is to be told */
+    struct rbuf_frequent_mr *mr; /* its registration, until end(); NULL: it is to be copied */
+    uint32_t lkey;               /* of that */
+    bool timed;                  /* how long the copy takes is to be told */
 };
 
 struct mca_btl_rbuf_reuse {
@@ -49,7 +49,7 @@ struct mca_btl_rbuf_reuse {
                    uint32_t bytes, uint64_t start_ns);
 
     /* The data was fetched, or has arrived, or never will. The lock is held. */
-    void (*end)(mca_btl_rbuf_registrar_t *registrar, struct rbuf_frequent_held *held);
+    void (*end)(mca_btl_rbuf_registrar_t *registrar, struct rbuf_frequent_mr *mr);
 
     /* Adds what was counted to the sum of registrars. */
     void (*count)(const mca_btl_rbuf_registrar_t *registrar,

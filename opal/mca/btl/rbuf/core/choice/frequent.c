@@ -93,10 +93,10 @@ int rbuf_frequent_open(struct rbuf_frequent *frequent, const struct rbuf_frequen
         bits++;
     }
     frequent->shift = 64 - bits;
-    frequent->held_most = 1u << (bits - 1);
+    frequent->mr_most = 1u << (bits - 1);
     frequent->place = calloc((size_t) 1 << bits, sizeof(*frequent->place));
-    frequent->held = calloc(frequent->held_most, sizeof(*frequent->held));
-    if (frequent->place == NULL || frequent->held == NULL) {
+    frequent->mrs = calloc(frequent->mr_most, sizeof(*frequent->mrs));
+    if (frequent->place == NULL || frequent->mrs == NULL) {
         rbuf_frequent_close(frequent);
         return -ENOMEM;
     }
@@ -108,9 +108,9 @@ int rbuf_frequent_open(struct rbuf_frequent *frequent, const struct rbuf_frequen
 
 void rbuf_frequent_close(struct rbuf_frequent *frequent)
 {
-    free(frequent->held);
+    free(frequent->mrs);
     free(frequent->place);
-    frequent->held = NULL;
+    frequent->mrs = NULL;
     frequent->place = NULL;
 }
 
@@ -120,13 +120,12 @@ static struct rbuf_frequent_buffer *make_room(struct rbuf_frequent *frequent,
                                               struct rbuf_frequent_buffer *other)
 {
     struct rbuf_frequent_buffer *least =
-        one->held != NULL || (other->held == NULL && other->uses < one->uses) ? other : one;
+        one->mr != NULL || (other->mr == NULL && other->uses < one->uses) ? other : one;
 
-    if (least->held != NULL) {
+    if (least->mr != NULL) {
         return NULL;
     }
-    if (least->uses > 0 &&
-        (uint64_t) frequent->held_count * RBUF_FREQUENT_SHARE < frequent->taken) {
+    if (least->uses > 0 && (uint64_t) frequent->mr_count * RBUF_FREQUENT_SHARE < frequent->taken) {
         least->uses--;
         return NULL;
     }
@@ -186,15 +185,14 @@ bool rbuf_frequent_turn(struct rbuf_frequent *frequent, bool gathered)
 
 bool rbuf_frequent_is_full(const struct rbuf_frequent *frequent, uint64_t bytes)
 {
-    return frequent->held_count == frequent->held_most ||
-           frequent->held_bytes + bytes > frequent->options.most_bytes;
+    return frequent->mr_count == frequent->mr_most ||
+           frequent->mr_bytes + bytes > frequent->options.most_bytes;
 }
 
 /* Registrations that went too early make those to come wait. */
-static void judge(struct rbuf_frequent *frequent, const struct rbuf_frequent_held *held,
-                  uint64_t bytes)
+static void judge(struct rbuf_frequent *frequent, const struct rbuf_frequent_mr *mr, uint64_t bytes)
 {
-    if (held->gathered < worth_uses(frequent, held->kind, rbuf_frequent_size(bytes))) {
+    if (mr->gathered < worth_uses(frequent, mr->kind, rbuf_frequent_size(bytes))) {
         frequent->raised += frequent->raised < RBUF_FREQUENT_RAISED;
     } else {
         frequent->raised -= frequent->raised > 0;
@@ -231,7 +229,7 @@ bool rbuf_frequent_hold(struct rbuf_frequent *frequent, struct rbuf_frequent_buf
                         enum rbuf_frequent_kind kind, void *registration, uint32_t lkey,
                         uint64_t ns)
 {
-    struct rbuf_frequent_held *held;
+    struct rbuf_frequent_mr *mr;
 
     if (ns > 0) {
         rbuf_registration_cost_add(&frequent->cost, buffer->bytes / PAGE + 1, ns);
@@ -242,66 +240,65 @@ bool rbuf_frequent_hold(struct rbuf_frequent *frequent, struct rbuf_frequent_buf
         buffer->bytes = 0;
         return false;
     }
-    while (frequent->held[frequent->held_free].registration != NULL) {
-        frequent->held_free++;
+    while (frequent->mrs[frequent->mr_free].registration != NULL) {
+        frequent->mr_free++;
     }
-    held = &frequent->held[frequent->held_free];
+    mr = &frequent->mrs[frequent->mr_free];
     count_regions(frequent, buffer->base, buffer->bytes, 1);
-    held->lkey = lkey;
-    held->under_way = 0;
-    held->gathered = 0;
-    held->kind = kind;
-    held->registration = registration;
-    held->buffer = buffer;
-    atomic_store_explicit(&held->released, false, memory_order_relaxed); /* before it is found */
-    atomic_store_explicit(&held->begin, buffer->base, memory_order_release);
-    atomic_store_explicit(&held->end, buffer->base + buffer->bytes, memory_order_release);
-    if (held - frequent->held >= atomic_load_explicit(&frequent->held_end, memory_order_relaxed)) {
-        atomic_store_explicit(&frequent->held_end, (uint32_t) (held - frequent->held) + 1,
+    mr->lkey = lkey;
+    mr->under_way = 0;
+    mr->gathered = 0;
+    mr->kind = kind;
+    mr->registration = registration;
+    mr->buffer = buffer;
+    atomic_store_explicit(&mr->released, false, memory_order_relaxed); /* before it is found */
+    atomic_store_explicit(&mr->begin, buffer->base, memory_order_release);
+    atomic_store_explicit(&mr->end, buffer->base + buffer->bytes, memory_order_release);
+    if (mr - frequent->mrs >= atomic_load_explicit(&frequent->mr_end, memory_order_relaxed)) {
+        atomic_store_explicit(&frequent->mr_end, (uint32_t) (mr - frequent->mrs) + 1,
                               memory_order_relaxed);
     }
-    buffer->held = held;
-    frequent->held_count++;
-    frequent->held_bytes += buffer->bytes;
+    buffer->mr = mr;
+    frequent->mr_count++;
+    frequent->mr_bytes += buffer->bytes;
     frequent->counters.registered++;
     return true;
 }
 
-void *rbuf_frequent_forget(struct rbuf_frequent *frequent, struct rbuf_frequent_held *held)
+void *rbuf_frequent_forget(struct rbuf_frequent *frequent, struct rbuf_frequent_mr *mr)
 {
-    void *registration = held->registration;
-    const uint64_t bytes = load(&held->end) - load(&held->begin);
+    void *registration = mr->registration;
+    const uint64_t bytes = load(&mr->end) - load(&mr->begin);
 
-    judge(frequent, held, bytes);
-    count_regions(frequent, load(&held->begin), bytes, -1);
-    frequent->held_free = held < &frequent->held[frequent->held_free]
-                              ? (uint32_t) (held - frequent->held)
-                              : frequent->held_free;
-    held->registration = NULL;
-    atomic_store_explicit(&held->end, 0, memory_order_relaxed);
-    held->buffer->held = NULL;
-    held->buffer->uses = 0;
-    frequent->held_count--;
-    frequent->held_bytes -= bytes;
+    judge(frequent, mr, bytes);
+    count_regions(frequent, load(&mr->begin), bytes, -1);
+    frequent->mr_free = mr < &frequent->mrs[frequent->mr_free] ? (uint32_t) (mr - frequent->mrs)
+                                                               : frequent->mr_free;
+    mr->registration = NULL;
+    atomic_store_explicit(&mr->end, 0, memory_order_relaxed);
+    mr->buffer->mr = NULL;
+    mr->buffer->uses = 0;
+    frequent->mr_count--;
+    frequent->mr_bytes -= bytes;
     frequent->counters.given_up++;
     return registration;
 }
 
 void *rbuf_frequent_drop(struct rbuf_frequent *frequent, enum rbuf_frequent_which which)
 {
-    const uint32_t end = atomic_load_explicit(&frequent->held_end, memory_order_relaxed);
+    const uint32_t end = atomic_load_explicit(&frequent->mr_end, memory_order_relaxed);
 
     if (which == RBUF_FREQUENT_RELEASED) { /* before it looks: what is marked meanwhile counts */
         atomic_store_explicit(&frequent->releases, 0, memory_order_relaxed);
     }
     for (uint32_t i = 0; i < end; i++) {
-        struct rbuf_frequent_held *held = &frequent->held[(frequent->hand + i) % end];
+        struct rbuf_frequent_mr *mr = &frequent->mrs[(frequent->hand + i) % end];
 
-        if (held->registration != NULL && held->under_way == 0 &&
+        if (mr->registration != NULL && mr->under_way == 0 &&
             (which == RBUF_FREQUENT_ANY ||
-             atomic_load_explicit(&held->released, memory_order_relaxed))) {
+             atomic_load_explicit(&mr->released, memory_order_relaxed))) {
             frequent->hand = (frequent->hand + i + 1) % end;
-            return rbuf_frequent_forget(frequent, held);
+            return rbuf_frequent_forget(frequent, mr);
         }
     }
     return NULL;
@@ -310,14 +307,14 @@ void *rbuf_frequent_drop(struct rbuf_frequent *frequent, enum rbuf_frequent_whic
 void rbuf_frequent_release(struct rbuf_frequent *frequent, uint64_t base, uint64_t bytes)
 {
     const uint32_t end = is_in_use(frequent, base, bytes)
-                             ? atomic_load_explicit(&frequent->held_end, memory_order_relaxed)
+                             ? atomic_load_explicit(&frequent->mr_end, memory_order_relaxed)
                              : 0;
 
     for (uint32_t i = 0; i < end; i++) {
-        struct rbuf_frequent_held *held = &frequent->held[i];
+        struct rbuf_frequent_mr *mr = &frequent->mrs[i];
 
-        if (load(&held->begin) / PAGE * PAGE < base + bytes && load(&held->end) > base &&
-            !atomic_exchange_explicit(&held->released, true, memory_order_relaxed)) {
+        if (load(&mr->begin) / PAGE * PAGE < base + bytes && load(&mr->end) > base &&
+            !atomic_exchange_explicit(&mr->released, true, memory_order_relaxed)) {
             atomic_fetch_add_explicit(&frequent->releases, 1, memory_order_relaxed);
         }
     }

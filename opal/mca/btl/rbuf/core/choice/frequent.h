@@ -23,7 +23,7 @@
  * copy.
  *
  * Invariants: a buffer whose data is being fetched (under_way) keeps its registration. What is
- * registered lies in [begin, end) of its `held`. A `released` one serves no more messages.
+ * registered lies in [begin, end) of its `mr`. A `released` one serves no more messages.
  *
  * Threads: rbuf_frequent_release() may run in any thread, at any time, also inside munmap(): it
  * takes no lock and only sets marks. Nobody sends from memory that is being given back, so a thread
@@ -69,7 +69,7 @@ struct rbuf_frequent_time {
 };
 
 /* A registration, and who has it; `registration` NULL: a free place. */
-struct rbuf_frequent_held {
+struct rbuf_frequent_mr {
     _Atomic uint64_t begin;
     _Atomic uint64_t end;
     _Atomic bool released; /* some of it was given back to the system */
@@ -85,7 +85,7 @@ struct rbuf_frequent_buffer {
     uint64_t base; /* 0: a free place */
     uint32_t uses;
     uint32_t bytes; /* of the longest */
-    struct rbuf_frequent_held *held;
+    struct rbuf_frequent_mr *mr;
 };
 
 struct rbuf_frequent_options {
@@ -120,13 +120,13 @@ struct rbuf_frequent {
     struct rbuf_frequent_buffer *place;
     unsigned shift; /* of a hash: to its place */
     uint64_t taken; /* places */
-    struct rbuf_frequent_held *held;
-    uint32_t held_most; /* places of `held` */
-    uint32_t held_free; /* those before this are taken */
-    uint64_t held_bytes;
-    uint32_t held_count;
-    uint32_t hand;             /* of `held`, looked at next */
-    _Atomic uint32_t held_end; /* none at or behind this was ever in use */
+    struct rbuf_frequent_mr *mrs;
+    uint32_t mr_most; /* places of `mrs` */
+    uint32_t mr_free; /* those before this are taken */
+    uint64_t mr_bytes;
+    uint32_t mr_count;
+    uint32_t hand;             /* of `mrs`, looked at next */
+    _Atomic uint32_t mr_end;   /* none at or behind this was ever in use */
     _Atomic uint32_t releases; /* marked since the last look for them */
     /* Registrations that lie in a region, in part: who gives back memory where none does need not
      * look at each. Written under the lock, before one is found or behind its last use. */
@@ -208,10 +208,10 @@ static inline bool rbuf_frequent_covers(const struct rbuf_frequent *frequent,
                                         const struct rbuf_frequent_buffer *buffer,
                                         enum rbuf_frequent_kind kind, uint32_t bytes)
 {
-    const struct rbuf_frequent_held *held = buffer->held;
+    const struct rbuf_frequent_mr *mr = buffer->mr;
 
-    return held != NULL && !atomic_load_explicit(&held->released, memory_order_relaxed) &&
-           buffer->base + bytes <= atomic_load_explicit(&held->end, memory_order_relaxed) &&
+    return mr != NULL && !atomic_load_explicit(&mr->released, memory_order_relaxed) &&
+           buffer->base + bytes <= atomic_load_explicit(&mr->end, memory_order_relaxed) &&
            frequent->threshold[kind][rbuf_frequent_size(bytes)] != RBUF_FREQUENT_NEVER;
 }
 
@@ -230,17 +230,16 @@ bool rbuf_frequent_hold(struct rbuf_frequent *frequent, struct rbuf_frequent_buf
                         uint64_t ns);
 
 /* A use without a copy begins; it ended. */
-static inline struct rbuf_frequent_held *rbuf_frequent_start(struct rbuf_frequent_buffer *buffer)
+static inline struct rbuf_frequent_mr *rbuf_frequent_start(struct rbuf_frequent_buffer *buffer)
 {
-    buffer->held->under_way++;
-    buffer->held->gathered++;
-    return buffer->held;
+    buffer->mr->under_way++;
+    buffer->mr->gathered++;
+    return buffer->mr;
 }
 
-static inline void rbuf_frequent_end(struct rbuf_frequent *frequent,
-                                     struct rbuf_frequent_held *held)
+static inline void rbuf_frequent_end(struct rbuf_frequent *frequent, struct rbuf_frequent_mr *mr)
 {
-    if (--held->under_way == 0 && atomic_load_explicit(&held->released, memory_order_relaxed)) {
+    if (--mr->under_way == 0 && atomic_load_explicit(&mr->released, memory_order_relaxed)) {
         atomic_fetch_add_explicit(&frequent->releases, 1, memory_order_relaxed); /* now */
     }
 }
@@ -251,17 +250,17 @@ enum rbuf_frequent_which {
 };
 
 /* Forgets a registration that no message needs, and returns it to be given back. */
-void *rbuf_frequent_forget(struct rbuf_frequent *frequent, struct rbuf_frequent_held *held);
+void *rbuf_frequent_forget(struct rbuf_frequent *frequent, struct rbuf_frequent_mr *mr);
 
 /* Whether a message of `bytes` is longer than what the buffer has registered, which no message
  * needs: forget that. The buffer is registered anew when it has been used as often again. */
 static inline bool rbuf_frequent_is_outgrown(const struct rbuf_frequent_buffer *buffer,
                                              uint32_t bytes)
 {
-    const struct rbuf_frequent_held *held = buffer->held;
+    const struct rbuf_frequent_mr *mr = buffer->mr;
 
-    return held != NULL && held->under_way == 0 &&
-           buffer->base + bytes > atomic_load_explicit(&held->end, memory_order_relaxed);
+    return mr != NULL && mr->under_way == 0 &&
+           buffer->base + bytes > atomic_load_explicit(&mr->end, memory_order_relaxed);
 }
 
 /* The same with one of that kind ; NULL: there is none. */
