@@ -1,31 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause. Copyright (c) 2026 The rbuf authors. */
 /*
- * What osc/rbuf does where Open MPI or memory fails it: an error at the process that it befell, and
- * right data once what was refused is there. This program stands between the two: messages of
- * osc/rbuf by Open MPI's table of its PML, collective operations by that of the communicator,
- * memory by malloc() and calloc(), told from that of others by their lengths.
+ * What osc/rbuf does where Open MPI or memory fails it (osc_refuse.h): an error at the process that
+ * it befell, and right data once what was refused is there.
  */
 #include "ompi_config.h"
 
 #include "check.h"
 #include "counter.h"
+#include "osc_refuse.h"
 
-#include <link.h>
 #include <unistd.h>
 
-#include "ompi/communicator/communicator.h"
 #include "ompi/datatype/ompi_datatype.h"
-#include "ompi/mca/coll/coll.h"
-#include "ompi/mca/pml/pml.h"
-#include "opal/datatype/opal_convertor.h"
 #include "opal/runtime/opal_progress.h"
 #include "osc_rbuf_compat.h"
 #include "osc_rbuf_wire.h"
 
 enum {
-    MESSAGE = 12344, /* bytes, of osc/rbuf's message_size: nobody else wants so many */
-    BEYOND = 256,    /* more than what belongs to a buffer or a cursor besides */
-    CURSOR = 2 * sizeof(opal_convertor_t),
     LARGE = 20000, /* bytes: not packed */
     LONGS = 10000, /* elements of a derived type: several messages */
     AREA = 2 * LONGS * 8,
@@ -38,7 +29,6 @@ static MPI_Win win;
 
 static char *mine; /* as long as the window */
 
-/* Of zeros, in its first epoch. */
 /* Behind this rank 1 is out of its fence, and whatever it is to refuse is known. A message that
  * came before would be held in a buffer that rank 1 keeps, or be answered. */
 static void meet(void)
@@ -46,6 +36,7 @@ static void meet(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Of zeros, in its first epoch. */
 static void win_new(void)
 {
     memory = check_window(AREA, &win);
@@ -61,133 +52,11 @@ static void win_end(void)
     free(memory);
 }
 
-/* ---- memory ---- */
+/* ---- cases: rank 0 has the operations, rank 1 is the target ---- */
 
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-
-static atomic_int refusals; /* of memory, that are still to come */
-static atomic_int refused;  /* that there were */
-static bool refuse_cursors; /* cursors too */
-
-static bool is_refused(size_t bytes, size_t least)
+static void add(long value, int at)
 {
-    if (bytes < least || bytes > least + BEYOND || atomic_load(&refusals) == 0) {
-        return false;
-    }
-    atomic_fetch_sub(&refusals, 1);
-    atomic_fetch_add(&refused, 1);
-    return true;
-}
-
-static atomic_int due; /* the how manieth allocation of osc/rbuf's own is refused; 0: none */
-static struct {
-    uintptr_t first; /* of osc/rbuf's instructions; 0: they are in no file of their own */
-    uintptr_t behind;
-} component;
-
-static bool is_due(const void *caller)
-{
-    if ((uintptr_t) caller < component.first || (uintptr_t) caller >= component.behind ||
-        atomic_load(&due) == 0 || atomic_fetch_sub(&due, 1) != 1) {
-        return false;
-    }
-    atomic_fetch_add(&refused, 1);
-    return true;
-}
-
-/* Buffers of messages. */
-void *malloc(size_t bytes)
-{
-    return is_refused(bytes, MESSAGE) || is_due(__builtin_return_address(0)) ? NULL
-                                                                             : __libc_malloc(bytes);
-}
-
-/* Cursors. */
-void *calloc(size_t count, size_t bytes)
-{
-    return (count == 1 && refuse_cursors && is_refused(bytes, CURSOR)) ||
-                   is_due(__builtin_return_address(0))
-               ? NULL
-               : __libc_calloc(count, bytes);
-}
-
-static int find_component(struct dl_phdr_info *file, size_t size, void *unused)
-{
-    (void) size;
-    (void) unused;
-    for (int i = 0; i < file->dlpi_phnum && strstr(file->dlpi_name, "mca_osc_rbuf") != NULL; i++) {
-        const ElfW(Phdr) *part = &file->dlpi_phdr[i];
-
-        if (part->p_type == PT_LOAD && (part->p_flags & PF_X) != 0) {
-            component.first = file->dlpi_addr + part->p_vaddr;
-            component.behind = component.first + part->p_memsz;
-        }
-    }
-    return 0;
-}
-
-static void refuse(int times, bool cursors)
-{
-    refuse_cursors = cursors;
-    atomic_store(&refused, 0);
-    atomic_store(&refusals, times);
-}
-
-/* ---- messages ---- */
-
-static typeof(mca_pml.pml_isend) next_isend;
-static MPI_Comm window_comm; /* that the last message of osc/rbuf went over */
-static int window_tag;
-static uint32_t withhold; /* a message of that kind is refused next; 0: none */
-static uint32_t announce; /* the next process hears of it when one of that kind has left */
-static struct {           /* what was refused */
-    unsigned char bytes[MESSAGE];
-    size_t used; /* 0: nothing was */
-    int target;
-    int tag;
-    MPI_Comm comm;
-} withheld;
-
-static int send_or_not(const void *data, size_t count, struct ompi_datatype_t *type, int target,
-                       int tag, mca_pml_base_send_mode_t mode, struct ompi_communicator_t *comm,
-                       struct ompi_request_t **request)
-{
-    const struct osc_rbuf_header *header = data;
-    const bool ours = comm != MPI_COMM_WORLD && tag >= 0 && type == MPI_BYTE &&
-                      count >= sizeof(*header) && count <= MESSAGE;
-    int status;
-
-    if (ours) {
-        window_comm = comm;
-        window_tag = tag;
-    }
-    if (ours && withhold != 0 && header->kind == withhold) {
-        withhold = 0;
-        memcpy(withheld.bytes, data, count);
-        withheld.used = count;
-        withheld.target = target;
-        withheld.tag = tag;
-        withheld.comm = comm;
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    status = next_isend(data, count, type, target, tag, mode, comm, request);
-    if (ours && announce != 0 && header->kind == announce) {
-        MPI_Request told;
-
-        announce = 0;
-        MPI_Isend(NULL, 0, MPI_BYTE, target, 1, MPI_COMM_WORLD, &told);
-        MPI_Request_free(&told);
-    }
-    return status;
-}
-
-static void send_by_pml(const void *data, size_t bytes, int target, int tag, MPI_Comm comm)
-{
-    MPI_Request request;
-
-    next_isend(data, bytes, MPI_BYTE, target, tag, MCA_PML_BASE_SEND_STANDARD, comm, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Accumulate(&value, 1, MPI_LONG, 1, at, 1, MPI_LONG, MPI_SUM, win);
 }
 
 /* What was refused leaves after all: the other process goes on. */
@@ -208,52 +77,6 @@ static void await_withheld(void)
     while (withheld.used == 0 && MPI_Wtime() - start < CHECK_PATIENCE_S) {
         MPI_Iprobe(MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     }
-}
-
-/* ---- collective operations: done, and then an error ---- */
-
-static typeof(window_comm->c_coll->coll_barrier) next_barrier;
-static typeof(window_comm->c_coll->coll_reduce_scatter_block) next_sums;
-static bool fail_barrier, fail_sums;
-static void (*behind_sums)(void);
-
-static int barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
-{
-    const int status = next_barrier(comm, module);
-
-    return comm == window_comm && fail_barrier ? OMPI_ERR_OUT_OF_RESOURCE : status;
-}
-
-static int sums(const void *values, void *sum, osc_rbuf_count_t count, struct ompi_datatype_t *type,
-                struct ompi_op_t *op, struct ompi_communicator_t *comm,
-                mca_coll_base_module_t *module)
-{
-    const int status = next_sums(values, sum, count, type, op, comm, module);
-
-    if (comm == window_comm && behind_sums != NULL) {
-        behind_sums();
-        behind_sums = NULL;
-    }
-    return comm == window_comm && fail_sums ? OMPI_ERR_OUT_OF_RESOURCE : status;
-}
-
-/* Of the communicator that messages of this window go over. Windows of the same processes share it.
- */
-static void stand_between(void)
-{
-    if (window_comm->c_coll->coll_barrier != barrier) {
-        next_barrier = window_comm->c_coll->coll_barrier;
-        window_comm->c_coll->coll_barrier = barrier;
-        next_sums = window_comm->c_coll->coll_reduce_scatter_block;
-        window_comm->c_coll->coll_reduce_scatter_block = sums;
-    }
-}
-
-/* ---- cases: rank 0 has the operations, rank 1 is the target ---- */
-
-static void add(long value, int at)
-{
-    MPI_Accumulate(&value, 1, MPI_LONG, 1, at, 1, MPI_LONG, MPI_SUM, win);
 }
 
 /* A fence with a packed operation, in which both processes send over the communicator. */
@@ -727,13 +550,15 @@ static void others(void)
 static void beginning(void)
 {
     int allocations = 0, more = 1;
+    bool can = true;
 
-    dl_iterate_phdr(find_component, NULL);
     while (more) {
         refuse(0, false);
-        atomic_store(&due, check_rank == 1 ? allocations + 1 : 0);
+        if (check_rank == 1) {
+            can = refuse_nth(allocations + 1);
+        }
         memory = check_window(AREA, &win);
-        atomic_store(&due, 0);
+        (void) refuse_nth(0);
         more = atomic_load(&refused);
         allocations += more;
         MPI_Bcast(&more, 1, MPI_INT, 1, MPI_COMM_WORLD);
@@ -747,8 +572,8 @@ static void beginning(void)
                    "a sum of a window without memory");
         win_end();
     }
-    check_that(check_rank == 0 || component.first == 0 || allocations > 2,
-               "%d allocations were refused", allocations);
+    check_that(check_rank == 0 || !can || allocations > 2, "%d allocations were refused",
+               allocations);
 }
 
 int main(int argc, char **argv)
@@ -765,8 +590,7 @@ int main(int argc, char **argv)
         check_skip("wants two ranks, and rbuf");
     }
     mine = check_memory(AREA);
-    next_isend = mca_pml.pml_isend;
-    mca_pml.pml_isend = send_or_not;
+    refuse_begin();
     held();
     long_ones(true, INT16_MAX, false);
     long_ones(true, INT16_MAX, true);
@@ -785,7 +609,7 @@ int main(int argc, char **argv)
     unlike_all();
     others();
     beginning();
-    mca_pml.pml_isend = next_isend;
+    refuse_end();
     free(mine);
     counter_end();
     return check_end();

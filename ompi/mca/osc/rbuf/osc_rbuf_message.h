@@ -16,8 +16,8 @@ struct osc_rbuf_record *osc_rbuf_append(struct osc_rbuf_window *window, int targ
 
 /* Sends what was packed for a target on MPI's path. As OSC_RBUF_COMPLETE,
  * OSC_RBUF_COMPLETE_UNCHECKED or OSC_RBUF_PASSIVE_FLUSH the kind leaves also if nothing was packed.
- * With another kind the caller knows that something was. Where the
- * operations of one of the first two do not leave, the kind does alone. */
+ * With another kind the caller knows that something was. Where the operations of one of the first
+ * two do not leave, the kind does alone. */
 int osc_rbuf_send(struct osc_rbuf_window *window, int target, enum osc_rbuf_kind kind);
 
 /* Sends what was packed in a passive epoch for a target on MPI's path, and that is something.

@@ -94,7 +94,7 @@ int osc_rbuf_passive_ask(struct osc_rbuf_window *window, int target)
     if (by_mpi) {
         status = ask_by(window, target, OSC_RBUF_BY_MPI);
     }
-    if (by_am) { /* whatever became of the other way */
+    if (by_am) { /* whatever became of the other path */
         const int by_am_status = ask_by(window, target, OSC_RBUF_BY_AM);
 
         status = status == OMPI_SUCCESS ? by_am_status : status;
